@@ -1,0 +1,64 @@
+# Everything runs in .venv, made from the files of this repository. Needs Python >= 3.10 and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+export UV_PYTHON_DOWNLOADS := never
+export UV_LINK_MODE := copy
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint format bench notebooks conformance constraints clean
+
+help: ## Show this help
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+install: $(READY) ## Set up .venv with everything the other targets need
+
+# uv is fetched with pip because it installs in seconds what pip takes minutes for.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "loopmend needs Python 3.10 or newer; run make PYTHON=/path/to/python3.10")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[all]' --group dev
+	@touch $@
+
+demo: $(READY) ## See the five contracts at work on one run, offline
+	@$(BIN)/python -m demo
+
+test: $(READY) ## Run all tests, the code in the documents and the notebooks
+	$(BIN)/coverage run -m pytest -q
+	$(BIN)/coverage report
+	$(BIN)/pytest -q --nbmake notebooks
+
+lint: $(READY) ## Check style, types and import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PYTHONPATH=core:integrations $(BIN)/lint-imports
+
+format: $(READY) ## Let ruff fix what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## Measure speed as ratios in one run
+	$(BIN)/pytest benchmarks -q --benchmark-enable --benchmark-columns=min,median,rounds --benchmark-group-by=group
+	$(BIN)/python -m benchmarks
+
+notebooks: $(READY) ## Execute the notebooks
+	$(BIN)/pytest -q --nbmake notebooks
+
+conformance: $(READY) ## Replay the Rust code's answers (DIR=… for other vector files)
+	$(BIN)/python -m tests.conformance $(DIR)
+
+constraints: $(READY) ## Resolve constraints.txt anew, for the oldest supported Python
+	$(BIN)/uv pip compile --quiet --upgrade --python-version 3.10 --all-extras --group dev \
+	  --no-annotate --no-header --no-emit-package loopmend pyproject.toml -o constraints.new
+	grep -E '^[A-Za-z0-9._-]+==[^ ]+$$' constraints.new > constraints.txt
+	$(BIN)/uv --version | sed -E 's/^uv ([^ ]+).*/uv==\1/' >> constraints.txt
+	rm constraints.new
+
+clean: ## Remove .venv and everything that was built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,192 @@
+"""loopmend makes LLM agents keep to their protocol.
+
+The core is pure: functions over frozen values, no framework, no model, no I/O. It answers
+five questions about a turn or a run, each a *contract*:
+
+- `parse_action`: which action did the model ask for?
+- `detect_normalization_failure`: did the turn break the tool protocol?
+- `detect_meta_signal`: what does the model say about its own progress?
+- `classify_termination`, `classify_scratchpad_grammar`, `classify_iteration_bound`:
+  how did a run stop, is its scratchpad grammatical, did it keep its budget?
+- `synthesize_task_state`, `plan`: what should happen next?
+"""
+
+from loopmend._version import __version__
+from loopmend.contracts.actions import (
+    AgentAction,
+    AskUser,
+    Final,
+    ToolCall,
+    parse_action,
+)
+from loopmend.contracts.normalization import (
+    MAX_NORMALIZATION_RETRIES,
+    NormalizationPattern,
+    build_normalization_retry_prompt,
+    detect_normalization_failure,
+)
+from loopmend.contracts.planner import (
+    ActionCandidate,
+    PlannedAction,
+    TaskExecutionPlan,
+    plan,
+)
+from loopmend.contracts.react_outcomes import (
+    ActionAfterFinalAnswer,
+    BoundOk,
+    EmptyScratchpad,
+    ExitCodeMismatch,
+    FinalAnswerWithoutAnswerField,
+    GrammarOk,
+    IterationsExceedBudget,
+    IterationsNegative,
+    MissingAction,
+    MissingExitCode,
+    MissingThought,
+    NotAnObject,
+    ReactBoundOutcome,
+    ReactGrammarOutcome,
+    ReactTerminationOutcome,
+    TerminationOk,
+    UnknownReason,
+)
+from loopmend.contracts.react_trace import (
+    I06_REASON_EXIT,
+    classify_iteration_bound,
+    classify_scratchpad_grammar,
+    classify_termination,
+)
+from loopmend.contracts.signal_detection import (
+    detect_meta_signal,
+)
+from loopmend.contracts.signals import (
+    Answer,
+    AttemptSummary,
+    Clarification,
+    DetectionConfig,
+    DifferentTools,
+    HumanIntervention,
+    MetaSignal,
+    MoreContext,
+    Stuck,
+    StuckRequest,
+    Thinking,
+    Uncertain,
+    Yield,
+)
+from loopmend.contracts.synthesis import (
+    ACTION_VERBS,
+    assess_declared_action,
+    extract_echo_fragments,
+    synthesize_task_state,
+)
+from loopmend.contracts.task_state import (
+    BehavioralHistory,
+    DeclaredAction,
+    DeclaredActionState,
+    DecompositionProposal,
+    MemoryConfidence,
+    MemoryTierBreakdown,
+    RetrievalMetrics,
+    RosterFit,
+    RuntimeConstraints,
+    SkillFit,
+    TaskClassification,
+    TaskOperatingState,
+    TaskStateInput,
+    ToolFit,
+    ToolSearchStats,
+)
+from loopmend.errors import (
+    ActionParseError,
+    InvalidJson,
+    LoopmendError,
+    MissingField,
+    UnknownType,
+)
+from loopmend.wire import (
+    from_data,
+    from_json,
+    to_data,
+    to_json,
+)
+
+__all__ = [
+    "ACTION_VERBS",
+    "I06_REASON_EXIT",
+    "MAX_NORMALIZATION_RETRIES",
+    "ActionAfterFinalAnswer",
+    "ActionCandidate",
+    "ActionParseError",
+    "AgentAction",
+    "Answer",
+    "AskUser",
+    "AttemptSummary",
+    "BehavioralHistory",
+    "BoundOk",
+    "Clarification",
+    "DeclaredAction",
+    "DeclaredActionState",
+    "DecompositionProposal",
+    "DetectionConfig",
+    "DifferentTools",
+    "EmptyScratchpad",
+    "ExitCodeMismatch",
+    "Final",
+    "FinalAnswerWithoutAnswerField",
+    "GrammarOk",
+    "HumanIntervention",
+    "InvalidJson",
+    "IterationsExceedBudget",
+    "IterationsNegative",
+    "LoopmendError",
+    "MemoryConfidence",
+    "MemoryTierBreakdown",
+    "MetaSignal",
+    "MissingAction",
+    "MissingExitCode",
+    "MissingField",
+    "MissingThought",
+    "MoreContext",
+    "NormalizationPattern",
+    "NotAnObject",
+    "PlannedAction",
+    "ReactBoundOutcome",
+    "ReactGrammarOutcome",
+    "ReactTerminationOutcome",
+    "RetrievalMetrics",
+    "RosterFit",
+    "RuntimeConstraints",
+    "SkillFit",
+    "Stuck",
+    "StuckRequest",
+    "TaskClassification",
+    "TaskExecutionPlan",
+    "TaskOperatingState",
+    "TaskStateInput",
+    "TerminationOk",
+    "Thinking",
+    "ToolCall",
+    "ToolFit",
+    "ToolSearchStats",
+    "Uncertain",
+    "UnknownReason",
+    "UnknownType",
+    "Yield",
+    "__version__",
+    "assess_declared_action",
+    "build_normalization_retry_prompt",
+    "classify_iteration_bound",
+    "classify_scratchpad_grammar",
+    "classify_termination",
+    "detect_meta_signal",
+    "detect_normalization_failure",
+    "extract_echo_fragments",
+    "from_data",
+    "from_json",
+    "parse_action",
+    "plan",
+    "synthesize_task_state",
+    "to_data",
+    "to_json",
+]

@@ -1,0 +1,1 @@
+"""The contracts against the Rust code they are taken from."""
