@@ -118,13 +118,7 @@ def _coarse_float(literal: str) -> float:
     power = len(whole) - taken
     significand, taken = _leading_digits(significand, fraction)
     power += _exponent(exponent) - taken
-    number = float(significand)
-    while power < -_LARGEST_POWER:
-        number /= float(f"1e{_LARGEST_POWER}")
-        power += _LARGEST_POWER
-    if power > _LARGEST_POWER:
-        return inf
-    return number * float(f"1e{power}") if power >= 0 else number / float(f"1e{-power}")
+    return significand * float(f"1e{power}") if power <= _LARGEST_POWER else inf
 
 
 def _exponent(text: str) -> int:
@@ -159,7 +153,7 @@ def _depth_position(text: str) -> int:
         depth += _STEP[ord(token[0][0]) & 0xFF] if len(token[0]) == 1 else 0
         if depth > MAX_DEPTH:
             return token.start()
-    return len(text)
+    return 0  # broken quoting, which the two ways of counting take differently
 
 
 def _token_position(text: str, literal: str) -> int:

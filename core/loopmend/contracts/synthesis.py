@@ -167,7 +167,7 @@ def assess_declared_action(user_content: str) -> DeclaredAction | None:
     if verb is None:
         return None
     sentences = (" ".join(part.split()) for part in _SENTENCE_END.split(user_content))
-    sentence = next((part for part in sentences if verb in part.lower()), user_content)
+    sentence = next(part for part in sentences if verb in part.lower())
     return DeclaredAction(verb, sentence, HIGH_CONSEQUENCE_WORDS.search(user_content) is not None)
 
 

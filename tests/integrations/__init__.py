@@ -1,0 +1,1 @@
+"""The adapters, on the real frameworks."""

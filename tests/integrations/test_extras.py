@@ -1,0 +1,58 @@
+"""A missing extra says what to install; an installed one imports."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from loopmend._extras import require_extra
+
+ADAPTERS = {
+    "langchain_loopmend": ("langchain_core", "langchain"),
+    "llama_index_loopmend": ("llama_index", "llama-index"),
+}
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a fresh interpreter."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("adapter", list(ADAPTERS))
+def test_a_missing_framework_names_the_extra(adapter: str) -> None:
+    """Without the framework, importing the adapter names the command to run."""
+    framework, extra = ADAPTERS[adapter]
+    # None in sys.modules is how Python itself marks a module as not importable.
+    done = run(f"import sys; sys.modules['{framework}'] = None; import {adapter}")
+    assert done.returncode == 1
+    assert f"ImportError: `{adapter}` needs `{framework}" in done.stderr
+    assert f'pip install "loopmend[{extra}]"' in done.stderr
+
+
+@pytest.mark.parametrize("adapter", list(ADAPTERS))
+def test_an_installed_framework_is_not_imported_yet(adapter: str) -> None:
+    """With the framework installed the adapter imports, and quickly."""
+    pytest.importorskip(ADAPTERS[adapter][0])
+    done = run(
+        f"import {adapter}, sys; print(any('{ADAPTERS[adapter][0]}.' in m for m in sys.modules))"
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "False")
+
+
+@pytest.mark.parametrize("adapter", list(ADAPTERS))
+def test_adapters_have_no_names_yet(adapter: str) -> None:
+    """The adapters' public names are locked like the core's."""
+    pytest.importorskip(ADAPTERS[adapter][0])
+    assert importlib.import_module(adapter).__all__ == []
+
+
+def test_require_extra() -> None:
+    """What is installed passes; what is not, or lies in a missing package, is named."""
+    require_extra("json", extra="x", needed_by="y")
+    for module in ("no_such_module", "no_such_package.module"):
+        with pytest.raises(ImportError, match=r'pip install "loopmend\[x\]"') as caught:
+            require_extra(module, extra="x", needed_by="y")
+        assert caught.value.name == module

@@ -1,0 +1,128 @@
+"""The public API is locked: what is added or lost here is added or lost for users."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+from types import ModuleType
+
+import pytest
+
+import loopmend
+
+EXPECTED = [
+    "ACTION_VERBS",
+    "ActionAfterFinalAnswer",
+    "ActionCandidate",
+    "ActionParseError",
+    "AgentAction",
+    "Answer",
+    "AskUser",
+    "AttemptSummary",
+    "BehavioralHistory",
+    "BoundOk",
+    "Clarification",
+    "DeclaredAction",
+    "DeclaredActionState",
+    "DecompositionProposal",
+    "DetectionConfig",
+    "DifferentTools",
+    "EmptyScratchpad",
+    "ExitCodeMismatch",
+    "Final",
+    "FinalAnswerWithoutAnswerField",
+    "GrammarOk",
+    "HumanIntervention",
+    "I06_REASON_EXIT",
+    "InvalidJson",
+    "IterationsExceedBudget",
+    "IterationsNegative",
+    "LoopmendError",
+    "MAX_NORMALIZATION_RETRIES",
+    "MemoryConfidence",
+    "MemoryTierBreakdown",
+    "MetaSignal",
+    "MissingAction",
+    "MissingExitCode",
+    "MissingField",
+    "MissingThought",
+    "MoreContext",
+    "NormalizationPattern",
+    "NotAnObject",
+    "PlannedAction",
+    "ReactBoundOutcome",
+    "ReactGrammarOutcome",
+    "ReactTerminationOutcome",
+    "RetrievalMetrics",
+    "RosterFit",
+    "RuntimeConstraints",
+    "SkillFit",
+    "Stuck",
+    "StuckRequest",
+    "TaskClassification",
+    "TaskExecutionPlan",
+    "TaskOperatingState",
+    "TaskStateInput",
+    "TerminationOk",
+    "Thinking",
+    "ToolCall",
+    "ToolFit",
+    "ToolSearchStats",
+    "Uncertain",
+    "UnknownReason",
+    "UnknownType",
+    "Yield",
+    "__version__",
+    "assess_declared_action",
+    "build_normalization_retry_prompt",
+    "classify_iteration_bound",
+    "classify_scratchpad_grammar",
+    "classify_termination",
+    "detect_meta_signal",
+    "detect_normalization_failure",
+    "extract_echo_fragments",
+    "from_data",
+    "from_json",
+    "parse_action",
+    "plan",
+    "synthesize_task_state",
+    "to_data",
+    "to_json",
+]
+
+WITHOUT_DOCSTRING = {
+    *("AgentAction", "MetaSignal", "StuckRequest", "__version__"),
+    *("ReactBoundOutcome", "ReactGrammarOutcome", "ReactTerminationOutcome"),
+    *("ACTION_VERBS", "I06_REASON_EXIT", "MAX_NORMALIZATION_RETRIES"),
+}
+"""Aliases and constants: Python keeps no docstring for them, their source has one."""
+
+
+def test_public_names() -> None:
+    """Exactly these names are public, each once."""
+    assert sorted(loopmend.__all__) == sorted(EXPECTED)
+    assert len(set(loopmend.__all__)) == len(loopmend.__all__)
+    assert [name for name in EXPECTED if not hasattr(loopmend, name)] == []
+
+
+def test_modules_export_what_the_package_does() -> None:
+    """Each public name is exported by exactly one module under its own name."""
+    modules = [
+        importlib.import_module(info.name)
+        for info in pkgutil.walk_packages(loopmend.__path__, "loopmend.")
+    ]
+    exported = [name for m in modules for name in getattr(m, "__all__", ()) if _is_public(m)]
+    assert sorted(exported) == sorted(set(EXPECTED) - {"__version__"})
+
+
+def _is_public(module: ModuleType) -> bool:
+    return not module.__name__.rpartition(".")[2].startswith("_")
+
+
+@pytest.mark.parametrize("name", sorted(set(EXPECTED) - WITHOUT_DOCSTRING))
+def test_every_public_name_has_a_docstring_with_an_example(name: str) -> None:
+    """The docstring of each public class and function holds an example that runs."""
+    documented = getattr(loopmend, name)
+    assert doctest.DocTestParser().get_examples(inspect.getdoc(documented) or "")

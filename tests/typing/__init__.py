@@ -1,0 +1,1 @@
+"""Checked by mypy, never run; a package so that no file shadows a real module."""

@@ -1,0 +1,78 @@
+"""How the public API looks to a type checker. Checked by mypy, never run."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from typing_extensions import assert_type
+
+from loopmend import (
+    AgentAction,
+    AskUser,
+    Final,
+    GrammarOk,
+    MetaSignal,
+    NormalizationPattern,
+    PlannedAction,
+    Stuck,
+    TaskExecutionPlan,
+    TaskOperatingState,
+    TaskStateInput,
+    ToolCall,
+    classify_scratchpad_grammar,
+    detect_meta_signal,
+    detect_normalization_failure,
+    from_json,
+    parse_action,
+    plan,
+    synthesize_task_state,
+    to_json,
+)
+
+
+def every_action_is_handled(text: str) -> str:
+    """A match over the three actions is exhaustive."""
+    action = parse_action(text)
+    match action:
+        case Final(content):
+            assert_type(content, str)
+            return content
+        case ToolCall(name, arguments):
+            assert_type(arguments, Any)
+            return name
+        case AskUser(question):
+            return question
+
+
+def tags_are_literals(action: AgentAction) -> None:
+    """The tag narrows the union."""
+    if action.type == "tool_call":
+        assert_type(action, ToolCall)
+        assert_type(action.type, Literal["tool_call"])
+
+
+def verdicts(text: str) -> None:
+    """Verdicts are unions or optional values."""
+    assert_type(detect_normalization_failure(text), NormalizationPattern | None)
+    signal: MetaSignal | None = detect_meta_signal(text)
+    if isinstance(signal, Stuck):
+        assert_type(signal.hypothesis, str | None)
+    outcome = classify_scratchpad_grammar(text)
+    if isinstance(outcome, GrammarOk):
+        assert_type(outcome.blocks, int)
+
+
+def planning() -> None:
+    """Lists are welcome where values keep tuples."""
+    turn = TaskStateInput("go", intents=["Execution"], fit_agent_names=("a",))
+    state = synthesize_task_state(turn)
+    assert_type(state, TaskOperatingState)
+    planned = plan(state, turn)
+    assert_type(planned, TaskExecutionPlan)
+    assert_type(planned.selected, PlannedAction)
+
+
+def wire(final: Final) -> None:
+    """A class comes back as itself, a union as anything."""
+    assert_type(from_json(Final, to_json(final)), Final)
+    assert_type(from_json(AgentAction, to_json(final)), Any)
