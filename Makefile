@@ -43,8 +43,7 @@ format: $(READY) ## Let ruff fix what it can
 	$(BIN)/ruff format .
 
 bench: $(READY) ## Measure speed as ratios in one run
-	$(BIN)/pytest benchmarks -q --benchmark-enable --benchmark-columns=min,median,rounds --benchmark-group-by=group
-	$(BIN)/python -m benchmarks
+	$(BIN)/pytest benchmarks -q --benchmark-enable --benchmark-columns=min,median,rounds
 
 notebooks: $(READY) ## Execute the notebooks
 	$(BIN)/pytest -q --nbmake notebooks

@@ -43,6 +43,11 @@ _STEP: Final = tuple({"[": 1, "{": 1, "]": -1, "}": -1}.get(chr(code), 0) for co
 class _RefusedNumberError(ValueError):
     """A literal that `json` would accept; the scanner does not say where it stands."""
 
+    def __init__(self, reason: str, literal: str) -> None:
+        super().__init__(reason, literal)
+        self.reason = reason
+        self.literal = literal
+
 
 def decode(text: str) -> Any:
     """Decode one JSON value that fills `text` from its first to its last character.
@@ -56,9 +61,8 @@ def decode(text: str) -> Any:
     try:
         value, end = _DECODER.raw_decode(text)
     except _RefusedNumberError as refused:
-        literal = str(refused)
-        msg = f"number out of range or not a JSON number: {literal[:40]}"
-        raise json.JSONDecodeError(msg, text, _token_position(text, literal)) from None
+        position = _token_position(text, refused.literal)
+        raise json.JSONDecodeError(refused.reason, text, position) from None
     if end != len(text):
         msg = "trailing characters"
         raise json.JSONDecodeError(msg, text, end)
@@ -106,7 +110,7 @@ def _parse_float(literal: str) -> float:
         return number
     coarse = _coarse_float(literal)
     if isinf(coarse):
-        raise _RefusedNumberError(literal)
+        raise _RefusedNumberError("number out of range", literal)
     return copysign(coarse, number) if isinf(number) else number
 
 
@@ -139,7 +143,7 @@ def _leading_digits(significand: int, digits: str) -> tuple[int, int]:
 
 
 def _parse_constant(literal: str) -> float:
-    raise _RefusedNumberError(literal)
+    raise _RefusedNumberError(f"{literal} is not JSON", literal)
 
 
 _DECODER: Final = json.JSONDecoder(

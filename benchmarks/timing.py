@@ -1,0 +1,52 @@
+"""Timing two things against each other so that noise hits both alike."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Any
+
+Call = Callable[[], Any]
+
+_BATCH_SECONDS = 0.002
+_ROUNDS = 40
+
+
+def ratio(subject: Call, yardstick: Call, *, rounds: int = _ROUNDS) -> float:
+    """Return how many times as long as the yardstick the subject takes.
+
+    The two are run in turns, in batches of about equal length, on this thread's CPU time;
+    the shortest batch of each counts, because noise only ever adds.
+    """
+    pair = [(call, _batch_size(call)) for call in (subject, yardstick)]
+    best = [float("inf"), float("inf")]
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for index, (call, times) in enumerate(pair):
+                best[index] = min(best[index], _batch(call, times) / times)
+    finally:
+        if enabled:
+            gc.enable()
+    return best[0] / best[1]
+
+
+def fastest(call: Call, *, rounds: int = 7) -> float:
+    """Return the seconds of the shortest of several runs."""
+    return min(_batch(call, 1) for _ in range(rounds))
+
+
+def _batch(call: Call, times: int) -> float:
+    started = time.thread_time()
+    for _ in range(times):
+        call()
+    return time.thread_time() - started
+
+
+def _batch_size(call: Call) -> int:
+    times = 1
+    while _batch(call, times) < _BATCH_SECONDS:
+        times *= 2
+    return times

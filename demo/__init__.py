@@ -1,0 +1,1 @@
+"""`make demo`: the product's main job on one worked example, offline."""
