@@ -110,7 +110,8 @@ def _parse_float(literal: str) -> float:
         return number
     coarse = _coarse_float(literal)
     if isinf(coarse):
-        raise _RefusedNumberError("number out of range", literal)
+        msg = "number out of range"
+        raise _RefusedNumberError(msg, literal)
     return copysign(coarse, number) if isinf(number) else number
 
 
@@ -143,7 +144,8 @@ def _leading_digits(significand: int, digits: str) -> tuple[int, int]:
 
 
 def _parse_constant(literal: str) -> float:
-    raise _RefusedNumberError(f"{literal} is not JSON", literal)
+    msg = f"{literal} is not JSON"
+    raise _RefusedNumberError(msg, literal)
 
 
 _DECODER: Final = json.JSONDecoder(
