@@ -1,7 +1,8 @@
 """What a careful pure-Python port of the contracts costs, and `json.loads` beside it.
 
 Nanoseconds, measured once on one machine; only their ratios are used. The port was exact
-on the Rust code's answers and returned plain dicts.
+on the Rust code's answers and returned plain dicts. `json.loads` was measured on 3.13
+only and stands beside both columns.
 """
 
 from __future__ import annotations

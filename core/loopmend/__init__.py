@@ -80,22 +80,24 @@ from loopmend.contracts.synthesis import (
     extract_echo_fragments,
     synthesize_task_state,
 )
-from loopmend.contracts.task_state import (
-    BehavioralHistory,
+from loopmend.contracts.task_input import (
     DeclaredAction,
-    DeclaredActionState,
     DecompositionProposal,
-    MemoryConfidence,
     MemoryTierBreakdown,
     RetrievalMetrics,
+    TaskStateInput,
+    ToolSearchStats,
+)
+from loopmend.contracts.task_state import (
+    BehavioralHistory,
+    DeclaredActionState,
+    MemoryConfidence,
     RosterFit,
     RuntimeConstraints,
     SkillFit,
     TaskClassification,
     TaskOperatingState,
-    TaskStateInput,
     ToolFit,
-    ToolSearchStats,
 )
 from loopmend.errors import (
     ActionParseError,

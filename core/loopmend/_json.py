@@ -163,4 +163,4 @@ def _depth_position(text: str) -> int:
 
 
 def _token_position(text: str, literal: str) -> int:
-    return next((t.start() for t in _TOKEN.finditer(text) if t[0] == literal), 0)
+    return next((t.start() for t in _TOKEN.finditer(text) if t[0].startswith(literal)), 0)

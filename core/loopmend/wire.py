@@ -26,6 +26,8 @@ __all__ = ["from_data", "from_json", "to_data", "to_json"]
 
 T = TypeVar("T")
 
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+
 
 class Tagged:
     """Marks a union as discriminated by one field, without importing pydantic.
@@ -47,27 +49,41 @@ class Tagged:
 def to_data(value: Any) -> Any:
     """Turn a value of the core into dicts, lists and scalars, under its wire names.
 
-    Floats that JSON cannot express become `"NaN"`, `"inf"` and `"-inf"`.
+    Floats that JSON cannot express become `"NaN"`, `"inf"` and `"-inf"`; a float field
+    reads them back, arguments of a tool call keep the text.
+
+    Raises:
+        ValueError: If the value is nested deeper than 127 levels.
 
     >>> from loopmend import Final
     >>> to_data(Final("4"))
     {'content': '4', 'type': 'final'}
     """
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_data(getattr(value, field.name)) for field in fields(value)}
+    return _plain(value, 0)
+
+
+def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, (tuple, list)):
-        return [to_data(item) for item in value]
-    if isinstance(value, dict):
-        return {key: to_data(item) for key, item in value.items()}
     if isinstance(value, float) and not isfinite(value):
         return "NaN" if value != value else str(value)
-    return value
+    is_value = is_dataclass(value) and not isinstance(value, type)
+    if not is_value and not isinstance(value, (tuple, list, dict)):
+        return value
+    if depth == MAX_DEPTH:
+        raise ValueError(_TOO_DEEP)
+    if is_value:
+        return {f.name: _plain(getattr(value, f.name), depth + 1) for f in fields(value)}
+    if isinstance(value, dict):
+        return {key: _plain(item, depth + 1) for key, item in value.items()}
+    return [_plain(item, depth + 1) for item in value]
 
 
 def to_json(value: Any, *, indent: int | None = None) -> str:
-    r"""Turn a value of the core into JSON text, pure ASCII, nothing lost.
+    r"""Turn a value of the core into JSON text, pure ASCII, lone surrogates kept.
+
+    Raises:
+        ValueError: If the value is nested deeper than 127 levels.
 
     >>> from loopmend import ToolCall
     >>> to_json(ToolCall("search", {"q": "naïve"}))
@@ -111,8 +127,7 @@ def from_json(kind: Any, text: str) -> Any:
     if not isinstance(text, str):
         raise not_text(text, "text")
     if too_deep(text):
-        msg = f"JSON nested deeper than {MAX_DEPTH} levels"
-        raise ValueError(msg)
+        raise ValueError(_TOO_DEEP)
     return from_data(kind, json.loads(text))
 
 

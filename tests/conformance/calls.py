@@ -48,6 +48,8 @@ def ask(function: str, args: Mapping[str, Any]) -> Answer:
         return {"result": _CALLS[function](args)}
     except ActionParseError as error:
         return {"error": _error(error)}
+    except Exception as error:  # noqa: BLE001 - a row that raises is a mismatch, not the end
+        return {"raised": repr(error)}
 
 
 def _error(error: ActionParseError) -> dict[str, Any]:

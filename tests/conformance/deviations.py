@@ -1,13 +1,14 @@
 """Where loopmend differs from the Rust code on purpose.
 
-Each deviation says, from the row alone and not from what loopmend answered, what the
-answer must be. A row that falls under none must match to the letter.
+Each deviation says what the answer must be, from the row or by asking again with what
+is at fault taken out of it. A row that falls under none must match to the letter.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -110,7 +111,8 @@ def _accepts_last_place(row: Row, answer: Answer) -> bool:
 
 def _nearly_equal(left: Any, right: Any) -> bool:
     if isinstance(left, float) and isinstance(right, float):
-        return abs(left - right) <= math.ulp(max(abs(left), abs(right)))
+        # serde_json is seldom off by more than one unit in the last place, but it happens.
+        return abs(left - right) <= 4 * math.ulp(max(abs(left), abs(right)))
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(_nearly_equal(left[k], right[k]) for k in left)
     if isinstance(left, list) and isinstance(right, list):
@@ -120,7 +122,8 @@ def _nearly_equal(left: Any, right: Any) -> bool:
 
 def _accepts_older_unicode(row: Row, answer: Answer) -> bool:
     """An interpreter whose tables lack the character sees no word there."""
-    return answer in ({"result": row["result"]}, {"result": None})
+    is_older = tuple(map(int, unicodedata.unidata_version.split("."))) < (16,)
+    return answer == {"result": None if is_older else row["result"]}
 
 
 def _is_shouted_intent(row: Row) -> bool:

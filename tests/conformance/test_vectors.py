@@ -70,17 +70,19 @@ def test_command_reports_and_succeeds(capsys: pytest.CaptureFixture[str]) -> Non
 def test_command_prints_every_mismatch_and_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A wrong row is printed with its id and what loopmend said, and the exit code is 1."""
+    """Every wrong row is printed, also one that raises, and the exit code is 1."""
     rows = [
         {"id": "parse_action/x1", "args": {"content": "{}"}, "result": {"type": "final"}},
         {"id": "parse_action/x2", "args": {"content": "1"}, "error": {"kind": "InvalidJson"}},
         {"id": "plan/x3", "args": {}, "result": {"candidates": []}},
+        {"id": "no_such_function/x4", "args": {}, "result": None},
+        {"id": "plan/x5", "args": {"input": {"authority": 1}}, "result": None},
     ]
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     assert main([str(tmp_path)]) == 1
     printed = capsys.readouterr().out
-    assert [f"/x{n}" in printed for n in (1, 2, 3)] == [True, True, True]
-    assert "contracts: 3 mismatches in 3 rows" in printed
+    assert [f"/x{n}" in printed for n in (1, 2, 3, 4, 5)] == [True] * 5
+    assert "contracts: 5 mismatches in 5 rows" in printed
 
 
 def test_numbers_are_compared_as_json_would(tmp_path: Path) -> None:

@@ -86,6 +86,10 @@ def test_nesting_up_to_127_levels_is_accepted() -> None:
         ("-9223372036854775808", -(2**63)),
         ("-9223372036854775809", float(-(2**63))),
         ("1e2", 100.0),
+        ("1.79e308", 1.79e308),
+        ("1e308", 1e308),
+        ("1797e305", 1.797e308),
+        ("1.797e308", 1.797e308),
         ("1.7976931348623157e308", 1.7976931348623157e308),
         ("-1.7976931348623157e+0308", -1.7976931348623157e308),
         ("17976931348623150" + "0" * 292, 1.797693134862315e308),
@@ -161,6 +165,9 @@ def test_wrong_fields_are_named(text: str, reason: str) -> None:
         (tool_call("NaN"), 43, 1, 44),
         (tool_call('"NaN",\n"x":NaN'), 54, 2, 5),
         (tool_call('["1e999", 1e999]'), 53, 1, 54),
+        (tool_call("NaNs"), 43, 1, 44),
+        (tool_call('NaNs,"x":NaN'), 43, 1, 44),
+        (tool_call("1e999x"), 43, 1, 44),
         (tool_call('"\\ud800"'), 44, 1, 45),
         (tool_call("[" * 200), 43 + 126, 1, 170),
         (tool_call('"\\"[[["' + "[" * 200), 43 + 7 + 126, 1, 177),
@@ -211,6 +218,12 @@ def test_errors_survive_pickling_and_copying(text: str) -> None:
         assert type(again) is type(caught.value)
         assert vars(again) == vars(caught.value)
         assert str(again) == str(caught.value)
+
+
+def test_errors_are_value_errors() -> None:
+    """Code that catches `ValueError`, as for `json`, catches these too."""
+    with pytest.raises(ValueError, match="invalid JSON"):
+        parse_action("oops")
 
 
 def test_model_order_of_arguments_is_kept() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
+from benchmarks.timing import fastest
 from loopmend import (
     classify_scratchpad_grammar,
     detect_meta_signal,
@@ -60,6 +61,14 @@ CASES: dict[str, tuple[Callable[[str], Any], Callable[[int], str]]] = {
         detect_meta_signal,
         lambda size: caveats(size, "<caveat> {}</caveat>"),
     ),
+    "caveats, few that touch": (
+        detect_meta_signal,
+        lambda size: (
+            "<answer><cav<caveat>a</caveat>eat>b</caveat>"
+            + filled(size, "<cavea")
+            + caveats(15 * 22, "<caveat>{}</caveat>").removeprefix("<answer>")
+        ),
+    ),
     "caveats, nested": (
         detect_meta_signal,
         lambda size: caveats(size, "<caveat>a<caveat>{}</caveat>"),
@@ -75,16 +84,6 @@ CASES: dict[str, tuple[Callable[[str], Any], Callable[[int], str]]] = {
 }
 
 
-def fastest(function: Callable[[str], Any], text: str) -> float:
-    """Return the shortest of several runs: noise only ever adds."""
-    times = []
-    for _ in range(7):
-        started = time.perf_counter()
-        function(text)
-        times.append(time.perf_counter() - started)
-    return min(times)
-
-
 @pytest.mark.parametrize("case", list(CASES))
 def test_growth_is_linear(case: str) -> None:
     """Twice the text costs about twice the time."""
@@ -92,7 +91,7 @@ def test_growth_is_linear(case: str) -> None:
     half, whole = make(HALF), make(WHOLE)
     ratios = []
     for _ in range(3):
-        ratios.append(fastest(function, whole) / fastest(function, half))
+        ratios.append(fastest(partial(function, whole)) / fastest(partial(function, half)))
         if ratios[-1] < MOST:
             break
     assert min(ratios) < MOST

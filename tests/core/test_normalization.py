@@ -78,5 +78,7 @@ def test_prompt_arguments_are_checked() -> None:
         build_normalization_retry_prompt("NoSuchPattern", 1)
     with pytest.raises(ValueError, match="negative"):
         build_normalization_retry_prompt(EMPTY, -1)
+    with pytest.raises(TypeError, match="`pattern` must be a str"):
+        build_normalization_retry_prompt(None, 1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="must be an int"):
         build_normalization_retry_prompt(EMPTY, True)

@@ -138,6 +138,17 @@ def test_caveats(inner: str, content: str, caveats: tuple[str, ...]) -> None:
     assert detect_meta_signal(f"<answer>{inner}</answer>") == Answer(content, DEFAULT, caveats)
 
 
+def test_the_config_is_a_config() -> None:
+    """An option of another type is the caller's mistake, whatever the text."""
+    with pytest.raises(TypeError, match="`config` must be a DetectionConfig, not bool"):
+        detect_meta_signal("<answer>x</answer>", True)  # type: ignore[arg-type]
+
+
+def test_the_default_confidence_is_one_value() -> None:
+    """An answer built by hand has the confidence that detection gives by default."""
+    assert detect_meta_signal("<answer>x</answer>") == Answer("x")
+
+
 def test_a_hostile_number_of_nested_caveats_is_deleted_in_one_pass() -> None:
     """Beyond the budget a created tag stays, so that the time does not explode."""
     created = "<cav<caveat>a</caveat>eat>b</caveat>"

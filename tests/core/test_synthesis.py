@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from loopmend import (
     ToolSearchStats,
     assess_declared_action,
     extract_echo_fragments,
+    plan,
     synthesize_task_state,
 )
 
@@ -114,12 +116,38 @@ def test_self_echo() -> None:
     assert found.variation_hint is not None
 
 
-def test_a_little_echo_is_no_echo() -> None:
-    """A share of 0.3 or less is not suspicious."""
-    fragments = [PHRASE, *(f"{OTHER} {n}" for n in range(3))]
-    found = history(user_content=PHRASE, self_echo_fragments=fragments)
-    assert found.self_echo_risk == 0.25
-    assert (found.echo_fragment, found.variation_hint) == (None, None)
+@pytest.mark.parametrize(("echoed", "suspicious"), [(3, False), (4, True)])
+def test_a_little_echo_is_no_echo(echoed: int, *, suspicious: bool) -> None:
+    """A share of 0.3 is not suspicious, a larger one is."""
+    said = [f"{PHRASE} {n}" for n in range(echoed)]
+    fragments = [*said, *(f"{OTHER} {n}" for n in range(10 - echoed))]
+    found = history(user_content=". ".join(said), self_echo_fragments=fragments)
+    assert found.self_echo_risk == echoed / 10
+    assert (found.echo_fragment is not None) is suspicious
+    assert (found.variation_hint is not None) is suspicious
+
+
+@pytest.mark.parametrize(("words", "counts"), [(7, False), (8, True)])
+def test_phrases_have_eight_words(words: int, *, counts: bool) -> None:
+    """A phrase of seven words is common language."""
+    phrase = " ".join("abcdefgh"[:words])
+    assert (extract_echo_fragments([phrase]) == (phrase,)) is counts
+    assert (
+        history(user_content=phrase, self_echo_fragments=[phrase]).self_echo_risk == 1
+    ) is counts
+
+
+@pytest.mark.parametrize(
+    "word", ["attack", "burn", "delete", "drop", "format", "wipe", "Shut down"]
+)
+def test_words_of_lasting_harm(word: str) -> None:
+    """Such a word makes a declared action one of high consequence."""
+    action = assess_declared_action(f"I open it, then {word} it")
+    assert action is not None
+    assert action.high_consequence
+    harmless = assess_declared_action("I open the formatter")
+    assert harmless is not None
+    assert not harmless.high_consequence
 
 
 def test_a_phrase_must_be_repeated_whole() -> None:
@@ -185,7 +213,40 @@ def test_a_string_is_not_a_sequence_of_names() -> None:
         TaskStateInput("", intents="Execution")
 
 
-def test_a_message_is_text() -> None:
-    """A message of another type is the caller's mistake."""
-    with pytest.raises(TypeError, match="`user_content` must be a str"):
-        assess_declared_action(None)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"user_content": None},
+        {"authority": 1},
+        {"inference_mode": b"standard"},
+        {"intents": [None]},
+        {"fit_agent_names": ["a", 1]},
+    ],
+)
+def test_text_fields_are_text(fields: dict[str, Any]) -> None:
+    """A field that is not text is refused where it is given, not where it is used."""
+    with pytest.raises(TypeError, match="must be a str"):
+        TaskStateInput(**{"user_content": "", **fields})
+
+
+def test_arguments_of_another_type() -> None:
+    """The functions name the argument and the type they need."""
+    anything: Any = None
+    with pytest.raises(TypeError, match="`input` must be a TaskStateInput, not NoneType"):
+        synthesize_task_state(anything)
+    with pytest.raises(TypeError, match="`state` must be a TaskOperatingState"):
+        plan(anything, TaskStateInput(""))
+    with pytest.raises(TypeError, match="`input` must be a TaskStateInput"):
+        plan(synthesize_task_state(TaskStateInput("")), anything)
+    with pytest.raises(TypeError, match="several messages"):
+        extract_echo_fragments("one message")
+
+
+def test_defaults_are_what_the_documents_say() -> None:
+    """What is left out counts as zero, empty or unknown; the mode is standard."""
+    turn = TaskStateInput("x")
+    assert (turn.inference_mode, turn.authority, turn.remaining_budget_tokens) == (
+        "standard",
+        "",
+        0,
+    )

@@ -143,6 +143,18 @@ def test_bad_json_is_a_value_error(text: str, reason: str) -> None:
         from_json(AgentAction, text)
 
 
+def test_what_is_written_can_be_read() -> None:
+    """Both directions stop at the same depth, with an error and not with a crash."""
+    deepest: Any = []
+    for _ in range(125):
+        deepest = [deepest]
+    assert from_json(AgentAction, to_json(ToolCall("n", deepest))) == ToolCall("n", deepest)
+    for _ in range(100_000):
+        deepest = [deepest]
+    with pytest.raises(ValueError, match="nested deeper than 127 levels"):
+        to_json(ToolCall("n", deepest))
+
+
 def test_only_text_is_read() -> None:
     """Bytes are not text."""
     with pytest.raises(TypeError, match="`text` must be a str"):

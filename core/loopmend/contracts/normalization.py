@@ -97,7 +97,7 @@ def build_normalization_retry_prompt(pattern: NormalizationPattern | str, tool_c
 
     Raises:
         ValueError: `pattern` names no pattern, or `tool_count` is negative.
-        TypeError: `tool_count` is not an `int`.
+        TypeError: `pattern` is not a `str`, or `tool_count` not an `int`.
 
     >>> print(build_normalization_retry_prompt(NormalizationPattern.NARRATED_TOOL_USE, 7)[-27:])
     You have 7 tools available.
@@ -106,6 +106,8 @@ def build_normalization_retry_prompt(pattern: NormalizationPattern | str, tool_c
     if tool_count < 0:
         msg = f"`tool_count` must not be negative: {tool_count}"
         raise ValueError(msg)
+    if not isinstance(pattern, str):
+        raise not_text(pattern, "pattern")
     if not isinstance(pattern, NormalizationPattern):
         pattern = NormalizationPattern(pattern)
     if pattern is _MALFORMED:

@@ -11,10 +11,13 @@ from enum import Enum
 from operator import attrgetter
 from typing import Final
 
+from loopmend._arguments import wrong_type
+from loopmend.contracts.task_input import (
+    TaskStateInput,
+)
 from loopmend.contracts.task_state import (
     TaskClassification,
     TaskOperatingState,
-    TaskStateInput,
 )
 
 __all__ = ["ActionCandidate", "PlannedAction", "TaskExecutionPlan", "plan"]
@@ -59,6 +62,7 @@ class ActionCandidate:
     """
 
     action: PlannedAction
+    """What could happen."""
     confidence: float
     """From 0 to 1; fixed per rule."""
     rationale: str
@@ -144,6 +148,9 @@ def plan(state: TaskOperatingState, input: TaskStateInput) -> TaskExecutionPlan:
     Of `input` only the authority, the decomposition proposal and the protocol issues of
     the last turn are read; everything else comes from `state`.
 
+    Raises:
+        TypeError: An argument is of another type.
+
     >>> from loopmend import TaskStateInput, synthesize_task_state
     >>> turn = TaskStateInput(
     ...     "go", intents=["execution"], provider_breaker_open=True,
@@ -153,8 +160,18 @@ def plan(state: TaskOperatingState, input: TaskStateInput) -> TaskExecutionPlan:
     >>> [(c.action.value, c.confidence) for c in ranked.candidates]
     [('ReturnBlocker', 0.8), ('NormalizationRetry', 0.75)]
     """
+    if not isinstance(state, TaskOperatingState):
+        raise wrong_type(state, "state", TaskOperatingState)
+    if not isinstance(input, TaskStateInput):
+        raise wrong_type(input, "input", TaskStateInput)
     if state.classification == _IS_CONVERSATION:
         return _CONVERSATION_PLAN
+    candidates = _candidates(state, input)
+    return _finalize(candidates) if candidates else _FALLBACK_PLAN
+
+
+def _candidates(state: TaskOperatingState, input: TaskStateInput) -> list[ActionCandidate]:
+    """Apply the rules for tasks, in their order."""
     candidates: list[ActionCandidate] = []
     if state.runtime_constraints.provider_breaker_open:
         candidates.append(_BREAKER_OPEN)
@@ -175,7 +192,7 @@ def plan(state: TaskOperatingState, input: TaskStateInput) -> TaskExecutionPlan:
         candidates.append(_pattern_locked(state))
     if state.behavioral_history.engagement_declining:
         candidates.append(_ENGAGEMENT)
-    return _finalize(candidates) if candidates else _FALLBACK_PLAN
+    return candidates
 
 
 def _delegation(state: TaskOperatingState, input: TaskStateInput) -> list[ActionCandidate]:

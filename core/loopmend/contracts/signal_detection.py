@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopmend._arguments import not_text
+from loopmend._arguments import not_text, wrong_type
 from loopmend._text import parse_f32, parse_u32, trim
 from loopmend.contracts.signals import (
+    DEFAULT_CONFIDENCE,
     Answer,
     AttemptSummary,
     Clarification,
@@ -28,8 +29,6 @@ from loopmend.contracts.signals import (
 )
 
 __all__ = ["detect_meta_signal"]
-
-_DEFAULT_CONFIDENCE: Final = 0.800000011920929  # 0.8 in 32 bits, as every confidence is
 
 _UNCERTAINTY_PHRASES: Final = (
     "i'm not certain",
@@ -53,9 +52,9 @@ _STUCK_PHRASES: Final = (
 _CAVEAT_OPEN: Final = "<caveat>"
 _CAVEAT_CLOSE: Final = "</caveat>"
 # One replacement per caveat over the whole text, as the contract has it, costs their
-# product. Beyond this many character steps (a fraction of a second) a nested caveat is
-# no longer worth it: see `_remove_caveats`.
-_REPLACEMENT_BUDGET: Final = 2**28
+# product. This many character steps take some 25 ms at the worst; beyond them deletions
+# that touch each other are no longer followed, see `_remove_caveats`.
+_REPLACEMENT_BUDGET: Final = 2**24
 
 _DEFAULT_CONFIG: Final = DetectionConfig()
 _IMPLICITLY_STUCK: Final = Stuck(request=HumanIntervention("Implicit stuck signal detected"))
@@ -68,7 +67,7 @@ def detect_meta_signal(output: str, config: DetectionConfig | None = None) -> Me
     answer, uncertain, stuck, yield, thinking; then stuck and uncertain phrases.
 
     Raises:
-        TypeError: `output` is not a `str`.
+        TypeError: `output` is not a `str`, or `config` not a `DetectionConfig`.
 
     >>> detect_meta_signal('<answer confidence="0.5">Paris</answer>')
     Answer(content='Paris', confidence=0.5, caveats=(), kind='Answer')
@@ -79,7 +78,10 @@ def detect_meta_signal(output: str, config: DetectionConfig | None = None) -> Me
     """
     if not isinstance(output, str):
         raise not_text(output, "output")
-    config = _DEFAULT_CONFIG if config is None else config
+    if config is None:
+        config = _DEFAULT_CONFIG
+    elif not isinstance(config, DetectionConfig):
+        raise wrong_type(config, "config", DetectionConfig)
     if "<" in output and (signal := _explicit(output)) is not None:
         return signal
     return _implicit(output) if config.detect_implicit else None
@@ -166,7 +168,7 @@ def _confidence(element: str) -> float:
     text = _attribute(element, "confidence")
     number = None if text is None else parse_f32(text)
     if number is None or number != number:
-        return _DEFAULT_CONFIDENCE
+        return DEFAULT_CONFIDENCE
     return 0.0 if number < 0.0 else min(number, 1.0)
 
 
@@ -216,7 +218,8 @@ def _remove_caveats(inner: str) -> tuple[str, tuple[str, ...]]:
     from the text, one after the other. An element that is not trimmed thus stays. One
     pass gives the same text unless a caveat holds another opening tag, or the deletion
     joins the pieces of one (`<cav<caveat>a</caveat>eat>`): then, and only then, the
-    deletions can touch each other and are done one after the other.
+    deletions can touch each other and are done one after the other, as far as the budget
+    goes.
     """
     if _CAVEAT_CLOSE not in inner:
         return inner, ()

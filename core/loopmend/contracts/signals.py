@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Literal, Union
+from typing import Annotated, Final, Literal, Union
 
 from loopmend.wire import Tagged
 
@@ -22,6 +22,10 @@ __all__ = [
     "Uncertain",
     "Yield",
 ]
+
+
+DEFAULT_CONFIDENCE: Final = 0.800000011920929
+"""0.8 in 32 bits, as every confidence is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ class Answer:
 
     content: str
     """The answer, without the caveats that were taken out of it."""
-    confidence: float = 0.8
+    confidence: float = DEFAULT_CONFIDENCE
     """From 0 to 1, rounded to a 32-bit float; 0.8 where none or no number is given."""
     caveats: tuple[str, ...] = ()
     """What the model says may be wrong with the answer."""

@@ -13,21 +13,23 @@ from dataclasses import fields
 from itertools import pairwise
 from typing import Final
 
-from loopmend._arguments import not_text
+from loopmend._arguments import not_text, wrong_type
+from loopmend.contracts.task_input import (
+    DeclaredAction,
+    RetrievalMetrics,
+    TaskStateInput,
+    ToolSearchStats,
+)
 from loopmend.contracts.task_state import (
     BehavioralHistory,
-    DeclaredAction,
     DeclaredActionState,
     MemoryConfidence,
-    RetrievalMetrics,
     RosterFit,
     RuntimeConstraints,
     SkillFit,
     TaskClassification,
     TaskOperatingState,
-    TaskStateInput,
     ToolFit,
-    ToolSearchStats,
 )
 
 __all__ = [
@@ -102,12 +104,17 @@ _WORD: Final = re.compile(r"\w+")
 def synthesize_task_state(input: TaskStateInput) -> TaskOperatingState:
     """Turn what the host knows into the state that `plan` reads.
 
+    Raises:
+        TypeError: `input` is not a `TaskStateInput`.
+
     >>> state = synthesize_task_state(
     ...     TaskStateInput("run it", intents=["Execution"], remaining_budget_tokens=1500)
     ... )
     >>> state.classification.value, state.runtime_constraints.budget_pressured
     ('Task', True)
     """
+    if not isinstance(input, TaskStateInput):
+        raise wrong_type(input, "input", TaskStateInput)
     return TaskOperatingState(
         classification=_classification(input),
         memory_confidence=_memory_confidence(input.retrieval_metrics),
@@ -140,10 +147,16 @@ def extract_echo_fragments(messages: Iterable[str]) -> tuple[str, ...]:
     Their return in the user's next message suggests that the model is being read its
     own words.
 
+    Raises:
+        TypeError: `messages` is one `str`, or holds something else than `str`.
+
     >>> extract_echo_fragments(["Sure. The deployment failed because the disk was full again."])
     ('The deployment failed because the disk was full again',)
     """
-    sentences = (part for message in messages for part in _SENTENCE_END.split(message))
+    if isinstance(messages, str):
+        msg = "`messages` must be several messages, not one str"
+        raise TypeError(msg)
+    sentences = (part for message in messages for part in _sentences(message))
     phrases = (" ".join(sentence.split()).rstrip(".!?;:") for sentence in sentences)
     return tuple(phrase for phrase in phrases if _is_long_enough(phrase))
 
@@ -166,9 +179,15 @@ def assess_declared_action(user_content: str) -> DeclaredAction | None:
     verb = next((verb for verb in ACTION_VERBS if verb in folded), None)
     if verb is None:
         return None
-    sentences = (" ".join(part.split()) for part in _SENTENCE_END.split(user_content))
+    sentences = (" ".join(part.split()) for part in _sentences(user_content))
     sentence = next(part for part in sentences if verb in part.lower())
     return DeclaredAction(verb, sentence, HIGH_CONSEQUENCE_WORDS.search(user_content) is not None)
+
+
+def _sentences(message: str) -> list[str]:
+    if not isinstance(message, str):
+        raise not_text(message, "message")
+    return _SENTENCE_END.split(message)
 
 
 def _classification(input: TaskStateInput) -> TaskClassification:

@@ -1,8 +1,4 @@
-"""Contract 5, values: what is known before a turn, and the state made from it.
-
-`TaskStateInput` is what the host supplies; `synthesize_task_state` turns it into a
-`TaskOperatingState`; `plan` reads both. Field names are those of the wire format.
-"""
+"""Contract 5, values: the state from which the next action is planned."""
 
 from __future__ import annotations
 
@@ -10,22 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from loopmend._arguments import freeze_texts
+from loopmend.contracts.task_input import DeclaredAction
+
 __all__ = [
     "BehavioralHistory",
-    "DeclaredAction",
     "DeclaredActionState",
-    "DecompositionProposal",
     "MemoryConfidence",
-    "MemoryTierBreakdown",
-    "RetrievalMetrics",
     "RosterFit",
     "RuntimeConstraints",
     "SkillFit",
     "TaskClassification",
     "TaskOperatingState",
-    "TaskStateInput",
     "ToolFit",
-    "ToolSearchStats",
 ]
 
 
@@ -42,167 +35,6 @@ class TaskClassification(str, Enum):
     __str__ = str.__str__
 
 
-def _freeze(value: object, *names: str) -> None:
-    """Turn the named sequence fields of a frozen value into tuples."""
-    for name in names:
-        items = getattr(value, name)
-        if isinstance(items, str):
-            msg = f"`{name}` must be a sequence of items, not one str"
-            raise TypeError(msg)
-        object.__setattr__(value, name, tuple(items))
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryTierBreakdown:
-    """How many memories each tier returned.
-
-    >>> MemoryTierBreakdown(working=2).semantic
-    0
-    """
-
-    working: int = 0
-    episodic: int = 0
-    semantic: int = 0
-    procedural: int = 0
-    relationship: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalMetrics:
-    """How well memory retrieval went before this turn.
-
-    >>> RetrievalMetrics(retrieval_count=3, retrieval_hit=True, avg_similarity=0.8).tiers is None
-    True
-    """
-
-    retrieval_count: int = 0
-    """How many memories were found."""
-    retrieval_hit: bool = False
-    """Whether any was found."""
-    avg_similarity: float = 0.0
-    """Their mean similarity to the message, 0 to 1."""
-    budget_utilization: float = 0.0
-    """Share of the retrieval budget that was used, 0 to 1."""
-    tiers: MemoryTierBreakdown | None = None
-    """Where they were found, if that is known."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSearchStats:
-    """What a search for fitting tools found.
-
-    >>> ToolSearchStats(candidates_considered=12, candidates_selected=4).token_savings
-    0
-    """
-
-    candidates_considered: int = 0
-    """How many tools there are."""
-    candidates_selected: int = 0
-    """How many were offered to the model."""
-    token_savings: int = 0
-    """How many tokens that saved."""
-
-
-@dataclass(frozen=True, slots=True)
-class DecompositionProposal:
-    """What a decomposition gate recommends.
-
-    >>> DecompositionProposal(True, "two independent parts", 0.4).should_delegate
-    True
-    """
-
-    should_delegate: bool
-    """Whether it recommends to delegate."""
-    rationale: str = ""
-    """Why."""
-    utility_margin: float = 0.0
-    """By how much it prefers that."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeclaredAction:
-    """Something that the user declares to do.
-
-    >>> DeclaredAction("open", "I open the door").verb
-    'open'
-    """
-
-    verb: str
-    """The verb, one of `ACTION_VERBS`."""
-    text: str = ""
-    """The sentence it stands in."""
-    high_consequence: bool = False
-    """Whether it could do lasting harm."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskStateInput:
-    """What the host knows before a turn.
-
-    Every field but the message may be left out; what is left out counts as zero,
-    empty or unknown, so that the planner is never bolder than the host was informed.
-
-    >>> TaskStateInput("hello", intents=["Execution"]).intents
-    ('Execution',)
-    """
-
-    user_content: str
-    """The user's message."""
-    intents: Sequence[str] = ()
-    """Names of the intents that were recognised; compared without case."""
-    authority: str = ""
-    """Who speaks, such as `Creator` or `Peer`; only creators may have things composed."""
-    retrieval_metrics: RetrievalMetrics | None = None
-    tool_search_stats: ToolSearchStats | None = None
-    mcp_tools_available: bool = False
-    """Whether any tool of an MCP server is at hand."""
-    taskable_agent_count: int = 0
-    """How many specialists could take a task."""
-    fit_agent_count: int = 0
-    """How many of them fit this one."""
-    fit_agent_names: Sequence[str] = ()
-    """Their names."""
-    enabled_skill_count: int = 0
-    matching_skill_count: int = 0
-    """How many skills match the message."""
-    missing_skills: Sequence[str] = ()
-    """Skills that would be useful but are not there."""
-    remaining_budget_tokens: int = 0
-    """Tokens left after the system prompt."""
-    provider_breaker_open: bool = False
-    """Whether the circuit breaker of a model provider is open."""
-    inference_mode: str = "standard"
-    """`standard` or `streaming`."""
-    decomposition_proposal: DecompositionProposal | None = None
-    explicit_specialist_workflow: bool = False
-    """Whether the user asked for a specialist in so many words."""
-    named_tool_match: bool = False
-    """Whether the user named a tool; not read by the contract."""
-    recent_response_skeletons: Sequence[str] = ()
-    """Structure of the latest replies, oldest first, such as `narrative+question`."""
-    recent_user_message_lengths: Sequence[int] = ()
-    """Lengths of the user's latest messages, oldest first."""
-    self_echo_fragments: Sequence[str] = ()
-    """Phrases out of the latest replies, see `extract_echo_fragments`."""
-    declared_action: DeclaredAction | None = None
-    """What the user declares to do; looked for in the message when left out."""
-    previous_turn_had_protocol_issues: bool = False
-    """Whether the last turn broke the tool protocol."""
-    normalization_retry_streak: int = 0
-    """How often in a row it was corrected; not read by the contract."""
-
-    def __post_init__(self) -> None:
-        _freeze(
-            self,
-            "intents",
-            "fit_agent_names",
-            "missing_skills",
-            "recent_response_skeletons",
-            "recent_user_message_lengths",
-            "self_echo_fragments",
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class MemoryConfidence:
     """How far memory can be relied on.
@@ -212,15 +44,18 @@ class MemoryConfidence:
     """
 
     avg_similarity: float = 0.0
+    """Mean similarity of what was found, 0 to 1."""
     budget_utilization: float = 0.0
+    """Share of the retrieval budget that was used, 0 to 1."""
     retrieval_count: int = 0
+    """How many memories were found."""
     recall_gap: bool = False
     """Whether memory fell short although there was budget left."""
     empty_tiers: Sequence[str] = ()
     """Tiers that returned nothing."""
 
     def __post_init__(self) -> None:
-        _freeze(self, "empty_tiers")
+        freeze_texts(self, "empty_tiers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +67,13 @@ class RuntimeConstraints:
     """
 
     remaining_budget_tokens: int = 0
+    """Tokens left after the system prompt."""
     budget_pressured: bool = False
     """Whether few tokens are left."""
     provider_breaker_open: bool = False
+    """Whether the circuit breaker of a model provider is open."""
     inference_mode: str = "standard"
+    """`standard` or `streaming`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +85,13 @@ class ToolFit:
     """
 
     available_count: int = 0
+    """How many tools there are."""
     high_relevance_count: int = 0
+    """How many of them are highly relevant."""
     token_savings: int = 0
+    """How many tokens it saved to offer only some."""
     mcp_available: bool = False
+    """Whether any tool of an MCP server is at hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,13 +103,16 @@ class RosterFit:
     """
 
     taskable_count: int = 0
+    """How many specialists could take a task."""
     fit_count: int = 0
+    """How many of them fit this one."""
     fit_names: Sequence[str] = ()
+    """Their names."""
     explicit_workflow: bool = False
     """Whether the user asked for a specialist in so many words."""
 
     def __post_init__(self) -> None:
-        _freeze(self, "fit_names")
+        freeze_texts(self, "fit_names")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +124,14 @@ class SkillFit:
     """
 
     enabled_count: int = 0
+    """How many skills there are."""
     matching_count: int = 0
+    """How many of them match the message."""
     missing_skills: Sequence[str] = ()
+    """Skills that would be useful but are not there."""
 
     def __post_init__(self) -> None:
-        _freeze(self, "missing_skills")
+        freeze_texts(self, "missing_skills")
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +145,7 @@ class BehavioralHistory:
     structural_repetition: bool = False
     """Whether the latest replies all have one structure."""
     repetition_streak: int = 0
+    """How many in a row do; 0 unless they are a repetition."""
     repeated_pattern: str | None = None
     """That structure."""
     engagement_declining: bool = False
@@ -318,7 +167,9 @@ class DeclaredActionState:
     """
 
     action_declared: bool = False
+    """Whether there is one."""
     action: DeclaredAction | None = None
+    """What it is."""
     high_consequence: bool = False
     """Whether it could do lasting harm."""
 
