@@ -20,6 +20,7 @@ from loopmend import (
     detect_normalization_failure,
     parse_action,
     plan,
+    read_turn,
     synthesize_task_state,
     to_json,
 )
@@ -27,13 +28,14 @@ from loopmend import (
 TOOLS = ("web_search", "calculator")
 REPLIES = (
     "I would use web_search to find the population of Oslo.",
+    "Thought: look\nAction: web_search\nAction Input: {'q': 'Oslo',}\nObservation: 1 million",
     'Action: web_search\nAction Input: {"query": "population of Oslo"',
     '```json\n{"type": "tool_call", "name": "web_search", "arguments": {"q": "Oslo"}}\n```',
     '<answer confidence="0.9">About 720,000<caveat>as of 2024</caveat></answer>',
     '{"type": "final", "content": "About 720,000 people live in Oslo."}',
 )
 TRACE = {
-    "iterations": 5,
+    "iterations": 6,
     "exit_code": 0,
     "answer": "About 720,000 people live in Oslo.",
     "scratchpad": "Thought: look it up\nAction: web_search\nAction Input: Oslo\n"
@@ -54,6 +56,7 @@ def main() -> None:
 def show_reply(number: int, reply: str) -> bool:
     """Show what the contracts on one turn say, and return whether it broke the protocol."""
     print(f"\n{number}. {textwrap.shorten(reply, 84)}")
+    show_reading(reply)
     try:
         action = parse_action(reply)
     except ActionParseError as error:
@@ -68,6 +71,15 @@ def show_reply(number: int, reply: str) -> bool:
     if pattern is not None:
         show_correction(pattern)
     return pattern is not None
+
+
+def show_reading(reply: str) -> None:
+    """Show what the tolerant reader makes of one turn."""
+    turn = read_turn(reply, tools=TOOLS)
+    if turn.failure is not None:
+        line("reading", f"{turn.failure.pattern}: {turn.failure.message}")
+    for action in turn.actions:
+        line("reading", f"{describe(action)}   ({turn.fidelity})")
 
 
 def show_correction(pattern: NormalizationPattern) -> None:

@@ -6,6 +6,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+from collections import Counter
 from types import ModuleType
 
 import pytest
@@ -14,6 +15,7 @@ import loopmend
 
 EXPECTED = [
     "ACTION_VERBS",
+    "Accept",
     "ActionAfterFinalAnswer",
     "ActionCandidate",
     "ActionParseError",
@@ -31,8 +33,11 @@ EXPECTED = [
     "DifferentTools",
     "EmptyScratchpad",
     "ExitCodeMismatch",
+    "Failure",
+    "FailurePattern",
     "Final",
     "FinalAnswerWithoutAnswerField",
+    "GiveUp",
     "GrammarOk",
     "HumanIntervention",
     "I06_REASON_EXIT",
@@ -43,6 +48,7 @@ EXPECTED = [
     "MAX_NORMALIZATION_RETRIES",
     "MemoryConfidence",
     "MemoryTierBreakdown",
+    "Message",
     "MetaSignal",
     "MissingAction",
     "MissingExitCode",
@@ -55,7 +61,12 @@ EXPECTED = [
     "ReactBoundOutcome",
     "ReactGrammarOutcome",
     "ReactTerminationOutcome",
+    "ReadingConfig",
+    "Repair",
     "RetrievalMetrics",
+    "Retry",
+    "RetryDecision",
+    "RetryPolicy",
     "RosterFit",
     "RuntimeConstraints",
     "SkillFit",
@@ -70,6 +81,9 @@ EXPECTED = [
     "ToolCall",
     "ToolFit",
     "ToolSearchStats",
+    "ToolSpec",
+    "Turn",
+    "TurnReader",
     "Uncertain",
     "UnknownReason",
     "UnknownType",
@@ -87,13 +101,14 @@ EXPECTED = [
     "from_json",
     "parse_action",
     "plan",
+    "read_turn",
     "synthesize_task_state",
     "to_data",
     "to_json",
 ]
 
 WITHOUT_DOCSTRING = {
-    *("AgentAction", "MetaSignal", "StuckRequest", "__version__"),
+    *("AgentAction", "MetaSignal", "RetryDecision", "StuckRequest", "__version__"),
     *("ReactBoundOutcome", "ReactGrammarOutcome", "ReactTerminationOutcome"),
     *("ACTION_VERBS", "I06_REASON_EXIT", "MAX_NORMALIZATION_RETRIES"),
 }
@@ -113,8 +128,9 @@ def test_modules_export_what_the_package_does() -> None:
         importlib.import_module(info.name)
         for info in pkgutil.walk_packages(loopmend.__path__, "loopmend.")
     ]
-    exported = [name for m in modules for name in getattr(m, "__all__", ()) if _is_public(m)]
-    assert sorted(exported) == sorted(set(EXPECTED) - {"__version__"})
+    exported = Counter(n for m in modules for n in getattr(m, "__all__", ()) if _is_public(m))
+    wrong = {n: exported[n] for n in EXPECTED if exported[n] != 1 and n != "__version__"}
+    assert wrong == {}
 
 
 def _is_public(module: ModuleType) -> bool:
@@ -126,3 +142,10 @@ def test_every_public_name_has_a_docstring_with_an_example(name: str) -> None:
     """The docstring of each public class and function holds an example that runs."""
     documented = getattr(loopmend, name)
     assert doctest.DocTestParser().get_examples(inspect.getdoc(documented) or "")
+
+
+def test_names_that_do_not_exist() -> None:
+    """A misspelt name is an error as in any module, and all names are listed."""
+    with pytest.raises(AttributeError, match="has no attribute 'raed_turn'"):
+        _ = loopmend.raed_turn
+    assert dir(loopmend) == sorted(EXPECTED)

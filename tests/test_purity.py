@@ -24,6 +24,12 @@ def test_importing_the_core_imports_no_framework_and_no_pydantic() -> None:
     assert {name for name in loaded if name.partition(".")[0] in (*FRAMEWORKS, "pydantic")} == set()
 
 
+def test_importing_the_core_does_not_load_the_reader() -> None:
+    """The reader's patterns are compiled when it is first asked for."""
+    assert not any(name.startswith("loopmend.reading") for name in modules_after("import loopmend"))
+    assert "loopmend.reading.reader" in modules_after("from loopmend import read_turn")
+
+
 def test_using_the_core_imports_no_framework() -> None:
     """Also when every contract and the reader of values have been used."""
     loaded = modules_after(

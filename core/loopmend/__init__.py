@@ -9,7 +9,13 @@ five questions about a turn or a run, each a *contract*:
 - `classify_termination`, `classify_scratchpad_grammar`, `classify_iteration_bound`:
   how did a run stop, is its scratchpad grammatical, did it keep its budget?
 - `synthesize_task_state`, `plan`: what should happen next?
+
+On top of them stands the reader, which copes with what models really emit: `read_turn` and,
+for streams, `TurnReader`; `RetryPolicy` decides whether and with which words to ask again.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from loopmend._version import __version__
 from loopmend.contracts.actions import (
@@ -113,10 +119,49 @@ from loopmend.wire import (
     to_json,
 )
 
+if TYPE_CHECKING:
+    from loopmend.reading.reader import read_turn
+    from loopmend.reading.retry import (
+        Accept,
+        GiveUp,
+        Message,
+        Retry,
+        RetryDecision,
+        RetryPolicy,
+    )
+    from loopmend.reading.streaming import TurnReader
+    from loopmend.reading.tools import ToolSpec
+    from loopmend.reading.turn import (
+        Failure,
+        FailurePattern,
+        ReadingConfig,
+        Repair,
+        Turn,
+    )
+
+# The reader's patterns take time to compile: who needs only the contracts does not pay.
+_READING = {
+    "Accept": "loopmend.reading.retry",
+    "Failure": "loopmend.reading.turn",
+    "FailurePattern": "loopmend.reading.turn",
+    "GiveUp": "loopmend.reading.retry",
+    "Message": "loopmend.reading.retry",
+    "ReadingConfig": "loopmend.reading.turn",
+    "Repair": "loopmend.reading.turn",
+    "Retry": "loopmend.reading.retry",
+    "RetryDecision": "loopmend.reading.retry",
+    "RetryPolicy": "loopmend.reading.retry",
+    "ToolSpec": "loopmend.reading.tools",
+    "Turn": "loopmend.reading.turn",
+    "TurnReader": "loopmend.reading.streaming",
+    "read_turn": "loopmend.reading.reader",
+}
+
 __all__ = [
     "ACTION_VERBS",
     "I06_REASON_EXIT",
     "MAX_NORMALIZATION_RETRIES",
+    "Accept",
     "ActionAfterFinalAnswer",
     "ActionCandidate",
     "ActionParseError",
@@ -134,8 +179,11 @@ __all__ = [
     "DifferentTools",
     "EmptyScratchpad",
     "ExitCodeMismatch",
+    "Failure",
+    "FailurePattern",
     "Final",
     "FinalAnswerWithoutAnswerField",
+    "GiveUp",
     "GrammarOk",
     "HumanIntervention",
     "InvalidJson",
@@ -144,6 +192,7 @@ __all__ = [
     "LoopmendError",
     "MemoryConfidence",
     "MemoryTierBreakdown",
+    "Message",
     "MetaSignal",
     "MissingAction",
     "MissingExitCode",
@@ -156,7 +205,12 @@ __all__ = [
     "ReactBoundOutcome",
     "ReactGrammarOutcome",
     "ReactTerminationOutcome",
+    "ReadingConfig",
+    "Repair",
     "RetrievalMetrics",
+    "Retry",
+    "RetryDecision",
+    "RetryPolicy",
     "RosterFit",
     "RuntimeConstraints",
     "SkillFit",
@@ -171,6 +225,9 @@ __all__ = [
     "ToolCall",
     "ToolFit",
     "ToolSearchStats",
+    "ToolSpec",
+    "Turn",
+    "TurnReader",
     "Uncertain",
     "UnknownReason",
     "UnknownType",
@@ -188,7 +245,23 @@ __all__ = [
     "from_json",
     "parse_action",
     "plan",
+    "read_turn",
     "synthesize_task_state",
     "to_data",
     "to_json",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a part of the reader when it is first asked for."""
+    if name not in _READING:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    found = getattr(import_module(_READING[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names, also those that are not loaded yet."""
+    return sorted(__all__)

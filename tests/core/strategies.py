@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 any_text = st.text(st.characters(exclude_categories=()), max_size=200)
 """Any `str` at all, lone surrogates and NUL included."""
 
-_PIECES = (
+PIECES = (
     *("Thought:", "Action:", "action :", "Action Input:", "Observation:", "Final Answer:"),
     *("tool_call", "I would use", "I'll run", "let me use the", "{", "}", "[", "]", '"', "\\"),
     *("<answer", ' confidence="', "0.5", "nan", '">', "<answer>", "</answer>", "<caveat>"),
@@ -19,7 +19,7 @@ _PIECES = (
     *("```json", "```", '{"type":', '"final"', '"tool_call"', ',"content":', ',"name":'),
     *(',"arguments":', "1e999", "-0", "NaN", "\\ud800", ":", ",", " ", "\n", "\x1c", "\u3000"),
 )
-protocol_text = st.lists(st.sampled_from(_PIECES) | st.text(max_size=3), max_size=30).map("".join)
+protocol_text = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=30).map("".join)
 """Pieces of every protocol in any order: far likelier to reach a rule than plain text."""
 
 emitted_text = any_text | protocol_text

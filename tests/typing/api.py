@@ -7,24 +7,31 @@ from typing import Any, Literal
 from typing_extensions import assert_type
 
 from loopmend import (
+    Accept,
     AgentAction,
     AskUser,
+    FailurePattern,
     Final,
+    GiveUp,
     GrammarOk,
     MetaSignal,
     NormalizationPattern,
     PlannedAction,
+    Retry,
+    RetryPolicy,
     Stuck,
     TaskExecutionPlan,
     TaskOperatingState,
     TaskStateInput,
     ToolCall,
+    Turn,
     classify_scratchpad_grammar,
     detect_meta_signal,
     detect_normalization_failure,
     from_json,
     parse_action,
     plan,
+    read_turn,
     synthesize_task_state,
     to_json,
 )
@@ -76,3 +83,18 @@ def wire(final: Final) -> None:
     """A class comes back as itself, a union as anything."""
     assert_type(from_json(Final, to_json(final)), Final)
     assert_type(from_json(AgentAction, to_json(final)), Any)
+
+
+def reading(text: str) -> None:
+    """A turn is a value; a decision is one of three."""
+    turn = read_turn(text, tools=[planning, "search", {"name": "f"}])
+    assert_type(turn, Turn)
+    if turn.failure is not None:
+        assert_type(turn.failure.pattern, FailurePattern)
+    match RetryPolicy().decide(turn, 0):
+        case Accept(accepted):
+            assert_type(accepted, Turn)
+        case Retry(messages):
+            assert_type(messages[0].content, str)
+        case GiveUp(failure):
+            assert_type(failure.message, str)

@@ -30,7 +30,7 @@ from loopmend.contracts.signals import (
 
 __all__ = ["detect_meta_signal"]
 
-_UNCERTAINTY_PHRASES: Final = (
+UNCERTAINTY_PHRASES: Final = (
     "i'm not certain",
     "i couldn't find definitive",
     "this might be",
@@ -40,7 +40,7 @@ _UNCERTAINTY_PHRASES: Final = (
     "it's unclear",
     "i don't have enough information",
 )
-_STUCK_PHRASES: Final = (
+STUCK_PHRASES: Final = (
     "i've tried several approaches",
     "i'm not making progress",
     "i'm going in circles",
@@ -57,7 +57,7 @@ _CAVEAT_CLOSE: Final = "</caveat>"
 _REPLACEMENT_BUDGET: Final = 2**24
 
 _DEFAULT_CONFIG: Final = DetectionConfig()
-_IMPLICITLY_STUCK: Final = Stuck(request=HumanIntervention("Implicit stuck signal detected"))
+IMPLICITLY_STUCK: Final = Stuck(request=HumanIntervention("Implicit stuck signal detected"))
 
 
 def detect_meta_signal(output: str, config: DetectionConfig | None = None) -> MetaSignal | None:
@@ -99,10 +99,10 @@ def _explicit(output: str) -> MetaSignal | None:
 
 def _implicit(output: str) -> MetaSignal | None:
     folded = output.lower()
-    for phrase in _STUCK_PHRASES:
+    for phrase in STUCK_PHRASES:
         if phrase in folded:
-            return _IMPLICITLY_STUCK
-    for phrase in _UNCERTAINTY_PHRASES:
+            return IMPLICITLY_STUCK
+    for phrase in UNCERTAINTY_PHRASES:
         if phrase in folded:
             return Uncertain(partial_answer=output)
     return None

@@ -1,0 +1,1 @@
+"""Reading what models really emit: any dialect, repaired where that is sure."""

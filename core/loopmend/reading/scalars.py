@@ -1,0 +1,251 @@
+"""The scalars of what models write: strings in any quotes, numbers, bare words."""
+
+from __future__ import annotations
+
+import re
+from math import isinf
+from typing import Any, Final
+
+__all__ = ["QUOTES", "LenientError", "ScalarScanner"]
+
+_SKIP: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*|\.\.\.|…)+", re.DOTALL)
+_SKIPPED: Final = frozenset("/#. \n\t\r\v\f")
+_NUMBER: Final = re.compile(
+    r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?=\s*(?:[,}\])\n]|$|//|/\*|#))"
+)
+_BARE_END: Final = re.compile(r"[,}\]\)\n(\[{]")
+_UNICODE: Final = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
+)
+_NOT_NUMBERS: Final = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})
+_PLAINLY_AFTER: Final = frozenset("}]:")
+_MOST_REPAIRS: Final = 100
+_LONGEST_INTEGER: Final = 300
+_QUOTE_REACH: Final = 2000
+_AFTER: Final = r"""\s*(?:[}\]%s]|:|,\s*(?:["'`\u201c\u2018\w\[{(}\])-]|$)|\n|$|//|/\*|#)"""
+_AFTER_STRING: Final = re.compile(_AFTER % "")
+_AFTER_STRING_IN_PARENTHESES: Final = re.compile(_AFTER % ")")
+
+QUOTES: Final = {
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "\u201c": "\u201d\u201c",
+    "\u201d": "\u201d",
+    "\u2018": "\u2019\u2018",
+    "\u2019": "\u2019",
+}
+_WORDS: Final = {
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+    "null": None,
+    "None": None,
+    "NULL": None,
+    "nil": None,
+    "undefined": None,
+}
+_ESCAPES: Final = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    "/": "/",
+    "\\": "\\",
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "\n": "",
+}
+_CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
+
+
+class LenientError(ValueError):
+    """There is no value here, whatever one puts right."""
+
+    def __init__(self, reason: str, position: int, *, too_deep: bool = False) -> None:
+        super().__init__(reason, position)
+        self.reason = reason
+        self.position = position
+        self.too_deep = too_deep
+
+
+class ScalarScanner:
+    """Reads scalars one after the other, and notes what it had to put right."""
+
+    __slots__ = ("at", "parentheses", "repairs", "text", "torn")
+
+    def __init__(self, text: str, position: int = 0, *, parentheses: int = 0) -> None:
+        self.text = text
+        self.at = position
+        self.parentheses = parentheses
+        self.repairs: list[tuple[str, int]] = []
+        self.torn = False
+
+    def peek(self) -> str:
+        """Skip blanks and comments and return the next character, or nothing."""
+        char = self.text[self.at : self.at + 1]
+        if char not in _SKIPPED and char < "\x7f":
+            return char
+        match = _SKIP.match(self.text, self.at)
+        if match:
+            if not match[0].isspace():
+                self.mend("comment or ellipsis left out", self.at)
+            self.at = match.end()
+        return self.text[self.at : self.at + 1]
+
+    def string(self) -> str:
+        """Read a quoted string, whatever the quotes."""
+        text, start = self.text, self.at
+        opening = text[start]
+        closing = QUOTES[opening]
+        if text.startswith(opening * 3, start) and opening in "\"'":
+            return self._triple(opening * 3)
+        if opening != '"':
+            self.mend("quotes", start)
+        self.at += 1
+        begin = self.at
+        end = text.find(closing, begin)
+        plain = text[begin:end]
+        plainly = end != -1 and text[end + 1 : end + 2] in _PLAINLY_AFTER
+        if plainly and "\\" not in plain and "\n" not in plain:
+            self.at = end + 1
+            return plain
+        pieces: list[str] = []
+        ends = _STRING_ENDS[opening]
+        after = _AFTER_STRING_IN_PARENTHESES if self.parentheses else _AFTER_STRING
+        while True:
+            match = ends.search(text, self.at)
+            if not match:
+                self.tear()
+                pieces.append(text[begin:])
+                self.at = len(text)
+                return "".join(pieces)
+            at = match.start()
+            char = match[0]
+            if char == "\\":
+                pieces.append(text[begin:at])
+                self.at = at
+                pieces.append(self._escape())
+                begin = self.at
+            elif char == "\n":
+                self.mend("raw line end in a string", at)
+                self.at = at + 1
+            elif char in closing and (
+                after.match(text, at + 1) or not self._has_later_quote(at + 1, char)
+            ):
+                pieces.append(text[begin:at])
+                self.at = at + 1
+                return "".join(pieces)
+            else:
+                self.mend("unescaped quote in a string", at)
+                self.at = at + 1
+
+    def _has_later_quote(self, position: int, quote: str) -> bool:
+        """Tell whether the string could still end further on."""
+        return self.text.find(quote, position, position + _QUOTE_REACH) != -1
+
+    def _triple(self, quotes: str) -> str:
+        self.mend("triple quotes", self.at)
+        end = self.text.find(quotes, self.at + 3)
+        begin = self.at + 3
+        if end == -1:
+            self.tear()
+            end = len(self.text)
+        self.at = min(end + 3, len(self.text))
+        return self.text[begin:end]
+
+    def _escape(self) -> str:
+        char = self.text[self.at + 1 : self.at + 2]
+        coded = _UNICODE.match(self.text, self.at) if char == "u" else None
+        if coded:
+            self.at = coded.end()
+            return (
+                coded[0]
+                .encode()
+                .decode("unicode_escape")
+                .encode("utf-16", "surrogatepass")
+                .decode("utf-16", "replace")
+            )
+        if char in _ESCAPES:
+            self.at += 2
+            return _ESCAPES[char]
+        self.mend("unknown escape", self.at)
+        self.at += 2
+        # `\d` is a pattern, `\_` is Markdown.
+        return "\\" + char if char.isalnum() or not char else char
+
+    def bare(self) -> Any:
+        """Read a number, a literal or unquoted text."""
+        text, start = self.text, self.at
+        number = _NUMBER.match(text, start)
+        if number:
+            self.at = number.end()
+            return self._number(number[0])
+        stop = self._bare_end(start)
+        word = text[start:stop].strip()
+        if not word:
+            msg = "no value"
+            raise LenientError(msg, start)
+        self.at = stop
+        if word in _WORDS:
+            if word not in ("true", "false", "null"):
+                self.mend("Python literal", start)
+            return _WORDS[word]
+        if word in _NOT_NUMBERS:
+            self.mend("number that JSON lacks", start)
+            return None
+        if stop == len(text):
+            self.tear()
+        self.mend("unquoted text", start)
+        return word
+
+    def _bare_end(self, start: int) -> int:
+        """Return where unquoted text ends: at a comma, line end or bracket that is not its own."""
+        depth = 0
+        for match in _BARE_END.finditer(self.text, start):
+            char = match[0]
+            if char in "([{":
+                depth += 1
+            elif char in ")]}":
+                if depth == 0:
+                    return match.start()
+                depth -= 1
+            elif depth == 0 or char == "\n":
+                return match.start()
+        return len(self.text)
+
+    def _number(self, literal: str) -> Any:
+        plain = literal.replace("_", "").lstrip("+")
+        if plain != literal or literal[-1] == "." or literal.lstrip("-")[0] == ".":
+            self.mend("number", self.at - len(literal))
+        digits = plain.lstrip("-")
+        if digits.isdigit():
+            return int(plain) if len(digits) < _LONGEST_INTEGER else self._float(plain)
+        return self._float(plain)
+
+    def _float(self, literal: str) -> float:
+        number = float(literal)
+        if isinf(number):
+            self.mend("number that JSON lacks", self.at - len(literal))
+        return number
+
+    def mend(self, what: str, where: int) -> None:
+        """Note what was put right."""
+        if len(self.repairs) < _MOST_REPAIRS:
+            self.repairs.append((what, where))
+
+    def tear(self) -> None:
+        """Note that the text stops too early."""
+        self.torn = True
+        self.mend("closed at the end of the text", len(self.text))
+
+
+_STRING_ENDS: Final = {
+    opening: re.compile("[\\\\\n" + "".join(set(closing)) + "]")
+    for opening, closing in QUOTES.items()
+}

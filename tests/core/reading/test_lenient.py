@@ -1,0 +1,144 @@
+"""The lenient decoder: what models get wrong in JSON, put right and listed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import json_repair
+import pytest
+
+from loopmend.reading.lenient import LenientError, decode_at
+from loopmend.reading.payloads import decode_value, scan_values
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 1,}', {"a": 1}),
+        ("{'a': 'b'}", {"a": "b"}),
+        ("{a: 1, b-c: x y, d: null}", {"a": 1, "b-c": "x y", "d": None}),
+        ('{"a": True, "b": None, "c": undefined}', {"a": True, "b": None, "c": None}),
+        ('{"a": "say "hi" there"}', {"a": 'say "hi" there'}),
+        ("{'a': 'what's new'}", {"a": "what's new"}),
+        ("{\u201ca\u201d: \u2018b\u2019}", {"a": "b"}),
+        ('{"a": [1, 2, ...]}', {"a": [1, 2]}),
+        ('{"a": (1, 2)}', {"a": [1, 2]}),
+        ('{"a": "x\ny"}', {"a": "x\ny"}),
+        ('{"a": 1 /* c */, # d\n "b": 2 // e\n}', {"a": 1, "b": 2}),
+        ('{"a": """x "y" z"""}', {"a": 'x "y" z'}),
+        ('{"a": `x`}', {"a": "x"}),
+        ('{"a"= 1}', {"a": 1}),
+        ('{"a": , "b": }', {"a": None, "b": None}),
+        ('{"a": [1, 2}', {"a": [1, 2]}),
+        ("[,1,,2]", [1, 2]),
+        ('{,"a": 1,,"b": 2}', {"a": 1, "b": 2}),
+        ("[[1] [2]]", [[1], [2]]),
+        ('{"a": 1]}', {"a": 1}),
+        ("[+1, 1_000, .5, 5., 1e3, -2]", [1, 1000, 0.5, 5.0, 1000.0, -2]),
+        ("[NaN, -Infinity]", [None, None]),
+        ('["\\d\\_\\x\\n\\u00e9\\ud83d\\ude00\\ud800\\/"]', ["\\d_\\x\né😀\ufffd/"]),
+        ("[f(x, 1), a[0]]", ["f(x, 1)", "a[0]"]),
+        ("[" + "9" * 400 + "]", [float("inf")]),
+    ],
+)
+def test_mended(text: str, value: Any) -> None:
+    """Each malformation is put right, noted, and the value is whole."""
+    found = decode_at(text)
+    assert (found.value, found.torn, found.end) == (value, False, len(text))
+    assert found.repairs
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": {"b": [1', {"a": {"b": [1]}}),
+        ('{"a": "b', {"a": "b"}),
+        ('{"a": "b", "c', {"a": "b"}),
+        ('{"a": "b", "c":', {"a": "b"}),
+        ('{"a": """b', {"a": "b"}),
+        ('["a\\', ["a\\"]),
+        ("[abc", ["abc"]),
+    ],
+)
+def test_torn(text: str, value: Any) -> None:
+    """A value that the text cuts off is marked as torn."""
+    found = decode_at(text)
+    assert (found.value, found.torn) == (value, True)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{]x", "{]", "{1 2}", '{"a" "b"}', "{-: 1}", "[" * 128, "[,", "  "]
+)
+def test_hopeless(text: str) -> None:
+    """Where there is no value, that is said with its place."""
+    try:
+        found = decode_at(text)
+    except LenientError as error:
+        assert 0 <= error.position <= len(text)
+        assert error.reason
+    else:
+        assert found.torn
+
+
+def test_a_wrong_bracket_ends_what_it_cannot_close() -> None:
+    """A bracket that closes something else ends the object and is left for its owner."""
+    assert decode_at('[{"a": 1], 2]').value == [{"a": 1}]
+
+
+def test_a_rebuilder_that_gives_up_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If json_repair raises, the value is simply not there."""
+
+    def raises(_: str) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(json_repair, "loads", raises)
+    with pytest.raises(LenientError):
+        decode_value('{"a" "b"}', 0)
+    monkeypatch.setattr(json_repair, "loads", lambda _: [])
+    with pytest.raises(LenientError):
+        decode_value('{"a" "b"}', 0)
+
+
+def test_repairs_are_bounded() -> None:
+    """A text with a thousand faults does not list them all."""
+    assert len(decode_at("[" + "'a'," * 1000 + "1]").repairs) == 100
+
+
+def test_strict_json_needs_no_repair() -> None:
+    """What is JSON stays untouched, and stops where it stops."""
+    found = decode_value('x {"a": [1, "b"]} y', 2)
+    assert (found.value, found.end, found.repairs) == ({"a": [1, "b"]}, 17, ())
+
+
+def test_a_part_is_decoded_at_its_place() -> None:
+    """Positions count in the whole text, also when only a part may be looked at."""
+    found = decode_value("xx {'a': 1} yy", 3, 11)
+    assert (found.start, found.end, found.repairs[0].span) == (3, 11, (4, 5))
+
+
+def test_what_is_too_broken_is_rebuilt_but_unsure() -> None:
+    """json_repair's answer is used for an object, and marked as unsure."""
+    found = decode_value('{"a": "say "hi", ok", "b": 1}', 0)
+    assert found.torn
+    assert found.value["b"] == 1
+    assert found.repairs[0].what == "rebuilt by json_repair"
+
+
+@pytest.mark.parametrize("text", ["[1 : ", '{"a" ', "{" * 200 + "}", '{"a" [' + "{" * 200 + "}"])
+def test_what_cannot_be_rebuilt(text: str) -> None:
+    """Without a brace to end at, or nested too deeply, nothing is rebuilt."""
+    try:
+        found = decode_value(text, 0)
+    except LenientError as error:
+        assert error.reason
+    else:
+        assert found.torn
+        assert "rebuilt by json_repair" not in {repair.what for repair in found.repairs}
+
+
+def test_scanning_finds_what_is_there() -> None:
+    """Objects and arrays are found between prose and stray brackets."""
+    text = 'Use [ or { in prose, then {"a": 1} and [2] and {] and {"b": 3}'
+    values = [found.value for found in scan_values(text)]
+    assert {"a": 1} in values
+    assert {"b": 3} in values

@@ -1,0 +1,1 @@
+"""`make fuzz`: many more random inputs than the tests take time for."""
