@@ -11,7 +11,9 @@ five questions about a turn or a run, each a *contract*:
 - `synthesize_task_state`, `plan`: what should happen next?
 
 On top of them stands the reader, which copes with what models really emit: `read_turn` and,
-for streams, `TurnReader`; `RetryPolicy` decides whether and with which words to ask again.
+for streams, `TurnReader`; `read_response` reads a provider's whole response. `RetryPolicy`
+decides whether and with which words to ask again, `LoopPolicy` when a run goes in circles,
+and `observe_conversation` gathers what the planner can know from the messages alone.
 """
 
 from importlib import import_module
@@ -120,7 +122,11 @@ from loopmend.wire import (
 )
 
 if TYPE_CHECKING:
+    from loopmend.conversation import observe_conversation, response_skeleton
+    from loopmend.hints import plan_hints
+    from loopmend.loops import CallResult, GoOn, LoopDecision, LoopPolicy, Nudge, Stop
     from loopmend.reading.reader import read_turn
+    from loopmend.reading.response import read_response
     from loopmend.reading.retry import (
         Accept,
         GiveUp,
@@ -140,21 +146,31 @@ if TYPE_CHECKING:
     )
 
 # The reader's patterns take time to compile: who needs only the contracts does not pay.
-_READING = {
+_LATE = {
     "Accept": "loopmend.reading.retry",
+    "CallResult": "loopmend.loops",
     "Failure": "loopmend.reading.turn",
     "FailurePattern": "loopmend.reading.turn",
     "GiveUp": "loopmend.reading.retry",
+    "GoOn": "loopmend.loops",
+    "LoopDecision": "loopmend.loops",
+    "LoopPolicy": "loopmend.loops",
     "Message": "loopmend.reading.retry",
+    "Nudge": "loopmend.loops",
     "ReadingConfig": "loopmend.reading.turn",
     "Repair": "loopmend.reading.turn",
     "Retry": "loopmend.reading.retry",
     "RetryDecision": "loopmend.reading.retry",
     "RetryPolicy": "loopmend.reading.retry",
+    "Stop": "loopmend.loops",
     "ToolSpec": "loopmend.reading.tools",
     "Turn": "loopmend.reading.turn",
     "TurnReader": "loopmend.reading.streaming",
+    "observe_conversation": "loopmend.conversation",
+    "plan_hints": "loopmend.hints",
+    "read_response": "loopmend.reading.response",
     "read_turn": "loopmend.reading.reader",
+    "response_skeleton": "loopmend.conversation",
 }
 
 __all__ = [
@@ -171,6 +187,7 @@ __all__ = [
     "AttemptSummary",
     "BehavioralHistory",
     "BoundOk",
+    "CallResult",
     "Clarification",
     "DeclaredAction",
     "DeclaredActionState",
@@ -184,11 +201,14 @@ __all__ = [
     "Final",
     "FinalAnswerWithoutAnswerField",
     "GiveUp",
+    "GoOn",
     "GrammarOk",
     "HumanIntervention",
     "InvalidJson",
     "IterationsExceedBudget",
     "IterationsNegative",
+    "LoopDecision",
+    "LoopPolicy",
     "LoopmendError",
     "MemoryConfidence",
     "MemoryTierBreakdown",
@@ -201,6 +221,7 @@ __all__ = [
     "MoreContext",
     "NormalizationPattern",
     "NotAnObject",
+    "Nudge",
     "PlannedAction",
     "ReactBoundOutcome",
     "ReactGrammarOutcome",
@@ -214,6 +235,7 @@ __all__ = [
     "RosterFit",
     "RuntimeConstraints",
     "SkillFit",
+    "Stop",
     "Stuck",
     "StuckRequest",
     "TaskClassification",
@@ -243,9 +265,13 @@ __all__ = [
     "extract_echo_fragments",
     "from_data",
     "from_json",
+    "observe_conversation",
     "parse_action",
     "plan",
+    "plan_hints",
+    "read_response",
     "read_turn",
+    "response_skeleton",
     "synthesize_task_state",
     "to_data",
     "to_json",
@@ -253,11 +279,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load a part of the reader when it is first asked for."""
-    if name not in _READING:
+    """Load what stands on the contracts when it is first asked for."""
+    if name not in _LATE:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    found = getattr(import_module(_READING[name]), name)
+    found = getattr(import_module(_LATE[name]), name)
     globals()[name] = found
     return found
 

@@ -12,13 +12,15 @@ from loopmend.reading.dialects.elements import JsonText
 from loopmend.reading.found import Call
 from loopmend.reading.lenient import LenientError
 from loopmend.reading.payloads import decode_value
+from loopmend.reading.scalars import Tear
 from loopmend.reading.tools import Toolbox, ToolSpec
 from loopmend.reading.turn import Failure, FailurePattern, Repair
 
-__all__ = ["fit"]
+__all__ = ["fit", "fits"]
 
 _INTEGER: Final = re.compile(r"[-+]?\d{1,300}")
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_AS_THEY_ARE: Final = frozenset({int, bool, type(None)})
 _ALIASES: Final = {
     "float": "number",
     "double": "number",
@@ -48,6 +50,26 @@ def fit(call: Call, tools: Toolbox | None, repairs: list[Repair]) -> ToolCall | 
     if not spec.known:
         return _unfitted(replace(call, name=spec.name))
     return _fitted(call, spec, repairs)
+
+
+def fits(name: str, arguments: Any, tools: Toolbox) -> bool:
+    """Tell quickly whether a call is one that `fit` would return as it is.
+
+    Where that takes a second look, such as into nested values, the answer is no.
+    """
+    spec = tools.tools.get(name)
+    if spec is None or not spec.known or not isinstance(arguments, dict):
+        return False
+    for key, value in arguments.items():
+        schema = spec.parameters.get(key)
+        if schema is None:
+            return False
+        if type(value) is str:
+            if not isinstance(schema, dict) or schema.get("type") != "string":
+                return False
+        elif type(value) not in _AS_THEY_ARE:
+            return False
+    return all(key in arguments for key in spec.required)
 
 
 def _by_arguments(arguments: Any, tools: Toolbox) -> ToolSpec | None:
@@ -123,7 +145,7 @@ def _fitted(call: Call, spec: ToolSpec, repairs: list[Repair]) -> ToolCall | Fai
         return Failure(FailurePattern.BAD_ARGUMENTS, message, call.span, call.name)
     missing = [name for name in spec.required if name not in arguments]
     unknown = [name for name in arguments if name not in spec.parameters]
-    if call.torn and missing:
+    if call.torn is Tear.CUT or (call.torn and missing):
         return _cut_off(call)
     if missing and unknown:
         message = f"`{spec.name}` needs `{missing[0]}` and does not know `{unknown[0]}`."

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from loopmend.reading.scalars import Tear
 from loopmend.reading.segments import Segments
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, Repair
@@ -25,7 +26,7 @@ class Call:
     """Arguments without a name, in order."""
     raw: bool = False
     """Whether the values are text that only the tool's schema can turn into values."""
-    torn: bool = False
+    torn: Tear = Tear.WHOLE
     """Whether the text stops before the call does."""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from loopmend._json import MAX_DEPTH
-from loopmend.reading.scalars import QUOTES, LenientError, ScalarScanner
+from loopmend.reading.scalars import QUOTES, LenientError, ScalarScanner, Tear
 
 __all__ = ["Decoded", "LenientError", "Scanner", "decode_at"]
 
@@ -28,7 +28,7 @@ class Decoded:
     end: int
     repairs: list[tuple[str, int]] = field(default_factory=list)
     """What was put right, and where."""
-    torn: bool = False
+    torn: Tear = Tear.WHOLE
     """Whether the text stops before the value does."""
 
 
@@ -62,7 +62,11 @@ class Scanner(ScalarScanner):
         if char == "":
             msg = "no value"
             raise LenientError(msg, self.at)
-        return self.bare()
+        found = self.bare()
+        is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
+        if is_number and self.at == len(self.text) and (self.depth or self.parentheses):
+            self.tear(Tear.CUT)  # more digits may have been to come
+        return found
 
     def _container(self, char: str) -> Any:
         self.depth += 1
@@ -101,6 +105,7 @@ class Scanner(ScalarScanner):
         """Read the value that belongs to a key; one that is cut off is left out."""
         sign = self.peek()
         if sign == "":
+            self.tear(Tear.CUT)
             return
         if sign not in (":", "="):
             msg = "a key without a value"
@@ -110,6 +115,7 @@ class Scanner(ScalarScanner):
         self.at += 1
         following = self.peek()
         if following == "":
+            self.tear(Tear.CUT)
             return
         if following in ("}", ","):
             self.mend("missing value", self.at)

@@ -6,21 +6,53 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loopmend.reading.found import Call, Found
+from loopmend.reading.lenient import LenientError
+from loopmend.reading.payloads import decode_value
+from loopmend.reading.turn import Failure, FailurePattern
 
-__all__ = ["read_native"]
+__all__ = ["name_of", "read_native"]
 
 
 def read_native(calls: Sequence[Any], length: int) -> Found:
     """Read OpenAI's, LangChain's and LlamaIndex's calls, as dicts or objects."""
     span = (length, length)
-    return Found(span, [Call(*_named(call), span) for call in calls])
+    found = [Call(*_named(call), span) for call in calls]
+    failure = next((fault for call in found if (fault := _fault(call)) is not None), None)
+    return Found(span, found, failure=failure)
+
+
+def _fault(call: Call) -> Failure | None:
+    """Return why arguments that came as text are no whole object, if they start like one."""
+    text = call.arguments.strip() if isinstance(call.arguments, str) else ""
+    if not text.startswith("{"):
+        return None
+    try:
+        value = decode_value(text, 0)
+    except LenientError:
+        message = f"The arguments of `{call.name[:80]}` cannot be read."
+        return Failure(FailurePattern.MALFORMED, message, call.span, call.name)
+    if value.torn:
+        message = f"The arguments of `{call.name[:80]}` are cut off or too broken to be sure."
+        return Failure(FailurePattern.TRUNCATED, message, call.span, call.name)
+    if text[value.end :].strip():
+        message = f"More follows the arguments of `{call.name[:80]}`."
+        return Failure(FailurePattern.MALFORMED, message, call.span, call.name)
+    return None
+
+
+def name_of(call: Any) -> Any:
+    """Return the name in a call, whatever it is."""
+    return _first(_inner(call), "name", "tool_name")
+
+
+def _inner(call: Any) -> Any:
+    inner = _get(call, "function")
+    return call if inner is None or isinstance(inner, str) else inner
 
 
 def _named(call: Any) -> tuple[str, Any]:
-    inner = _get(call, "function")
-    if inner is not None and not isinstance(inner, str):
-        call = inner
-    name = _first(call, "name", "tool_name")
+    name = name_of(call)
+    call = _inner(call)
     arguments = _first(call, "args", "arguments", "tool_kwargs", "input")
     if not isinstance(name, str):
         msg = f"a native call needs a name: {call!r:.200}"

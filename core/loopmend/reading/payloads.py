@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from loopmend._json import decode, too_deep
 from loopmend.reading.lenient import LenientError, decode_at
+from loopmend.reading.scalars import Tear
 from loopmend.reading.turn import Repair
 
 __all__ = ["Value", "decode_value", "scan_values"]
@@ -37,7 +38,7 @@ class Value:
     start: int
     end: int
     repairs: tuple[Repair, ...] = ()
-    torn: bool = False
+    torn: Tear = Tear.WHOLE
     """Whether the text stops before the value does, or is too broken to be sure."""
 
 
@@ -123,7 +124,7 @@ def _rebuilt(text: str, start: int) -> Value | None:
         return None
     span = (start, start + end)
     # What was rebuilt is as unsure as what is cut off: only a tool's schema can vouch for it.
-    return Value(value, *span, (Repair("rebuilt by json_repair", span),), torn=True)
+    return Value(value, *span, (Repair("rebuilt by json_repair", span),), torn=Tear.OPEN)
 
 
 def _shifted(found: Value, by: int) -> Value:

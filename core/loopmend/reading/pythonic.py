@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from loopmend.reading.found import Call
 from loopmend.reading.lenient import LenientError, Scanner
+from loopmend.reading.scalars import Tear
 from loopmend.reading.turn import Repair
 
 __all__ = ["read_call", "read_calls"]
@@ -57,7 +58,7 @@ def read_call(text: str, at: int, repairs: list[Repair]) -> tuple[Call, int] | N
     scanner = Scanner(text, name.end() + 1, parentheses=1)
     named: dict[str, Any] = {}
     positional: list[Any] = []
-    torn = False
+    torn = Tear.WHOLE
     try:
         while True:
             char = scanner.peek()
@@ -65,7 +66,7 @@ def read_call(text: str, at: int, repairs: list[Repair]) -> tuple[Call, int] | N
                 scanner.at += 1
                 break
             if char == "":
-                torn = True
+                torn = Tear.OPEN
                 break
             if char == ",":
                 scanner.at += 1
@@ -89,7 +90,7 @@ def read_call(text: str, at: int, repairs: list[Repair]) -> tuple[Call, int] | N
     if label != name[0]:
         repairs.append(Repair("escaped underscore", name.span()))
     return (
-        Call(label, named, (at, scanner.at), tuple(positional), torn=torn or scanner.torn),
+        Call(label, named, (at, scanner.at), tuple(positional), torn=max(torn, scanner.torn)),
         scanner.at,
     )
 

@@ -21,7 +21,7 @@ from loopmend.contracts.signals import (
 from loopmend.errors import ActionParseError
 from loopmend.reading.clean import read_clean
 from loopmend.reading.dialects import DIALECTS
-from loopmend.reading.fitting import fit
+from loopmend.reading.fitting import fit, fits
 from loopmend.reading.found import Call, Dialect, Found, Source
 from loopmend.reading.intent import find_fault
 from loopmend.reading.native import read_native
@@ -33,6 +33,8 @@ from loopmend.reading.turn import Failure, FailurePattern, Fidelity, ReadingConf
 __all__ = ["read_turn"]
 
 _DEFAULT = ReadingConfig()
+# Every dialect needs one of these somewhere; prose mostly has none of them.
+_EVIDENCE = re.compile(r"[<{\[(:=\uff1a]|tool\?", re.IGNORECASE)
 # A wrapper such as `<function_calls>` may stand between the word and the call.
 _EXAMPLE = re.compile(
     r"\b(?:for example|example|e\.g\.)\s*[:,]\s*(?:<[\w:]{1,40}>\s*)?\Z", re.IGNORECASE
@@ -71,14 +73,49 @@ def read_turn(
         raise not_text(text, "text")
     toolbox = toolbox_of(tools)
     if native_calls:
-        return _native(text, toolbox, native_calls, config)
-    if toolbox is None and not config.dialects and (clean := read_clean(text)) is not None:
+        return _strictly(_native(text, toolbox, native_calls, config), config)
+    if not config.dialects and (clean := _clean(text, toolbox)) is not None:
         return clean
     source = Source(segment(text), toolbox)
+    if not config.dialects and not _EVIDENCE.search(text):
+        return _plain(source, config)
     found, dialect = _find(source, (*config.dialects, *DIALECTS))
     if found is not None:
-        return _conclude(source, found, dialect, config)
-    return _unended(source, config) or _plain(source, config)
+        return _strictly(_conclude(source, _chosen(found, config), dialect, config), config)
+    return _strictly(_unended(source, config) or _plain(source, config), config)
+
+
+def _clean(text: str, tools: Toolbox | None) -> Turn | None:
+    """Read a turn that keeps the form to the letter and fits the tools as it is."""
+    turn = read_clean(text)
+    if turn is None or tools is None or not isinstance(call := turn.actions[0], ToolCall):
+        return turn
+    repairs: list[Repair] = []
+    fitted = fit(Call(call.name, call.arguments, turn.span), tools, repairs)
+    if repairs or not isinstance(fitted, ToolCall):
+        return None
+    return replace(turn, actions=(fitted,))
+
+
+def _strictly(turn: Turn, config: ReadingConfig) -> Turn:
+    """Refuse what had to be repaired, if that is wanted."""
+    if not config.strict or turn.fidelity == "exact":
+        return turn
+    what = ", ".join(dict.fromkeys(repair.what for repair in turn.repairs)) or "its form"
+    span = turn.repairs[0].span if turn.repairs else turn.span
+    failure = turn.failure or Failure(FailurePattern.MALFORMED, f"To be mended: {what}.", span)
+    return replace(turn, actions=(), failure=failure, fidelity="exact")
+
+
+def _chosen(found: Found, config: ReadingConfig) -> Found:
+    """Keep what counts of an action and an answer in one turn."""
+    both = found.failure is not None and found.failure.pattern is FailurePattern.ACTION_AND_ANSWER
+    if not both or found.failure is None or config.action_and_answer == "error":
+        return replace(found, answer=None) if both else found
+    if config.action_and_answer == "answer":
+        return replace(found, calls=[], failure=None, exact=False, span=(0, found.failure.span[1]))
+    repair = Repair("answer beside an action cut off", found.failure.span)
+    return replace(found, answer=None, failure=None, repairs=[*found.repairs, repair])
 
 
 def _unended(source: Source, config: ReadingConfig) -> Turn | None:
@@ -98,8 +135,15 @@ def _unended(source: Source, config: ReadingConfig) -> Turn | None:
 
 
 def _native(text: str, tools: Toolbox | None, calls: Sequence[Any], config: ReadingConfig) -> Turn:
+    found = read_native(calls, len(text))
+    if (
+        not text
+        and tools is not None
+        and all(fits(c.name, c.arguments, tools) for c in found.calls)
+    ):
+        return Turn(tuple([ToolCall(c.name, c.arguments) for c in found.calls]), dialect="native")
     source = Source(segment(text), tools)
-    turn = _conclude(source, read_native(calls, len(text)), "native", config)
+    turn = _conclude(source, found, "native", config)
     said = source.segments.say()
     return replace(turn, thought="\n".join(p for p in (turn.thought, said) if p) or None)
 
@@ -198,6 +242,9 @@ def _plain(source: Source, config: ReadingConfig) -> Turn:
         return Turn((), thought, failure=Failure(FailurePattern.EMPTY, message, whole))
     fault = find_fault(said, source.tools, whole[1])
     signal = read_signal(said) if config.detect_signals else None
+    if fault is None and config.plain_text == "error":
+        message = "There is neither an action nor an answer in the form that was asked for."
+        fault = _unless_element(said, Failure(FailurePattern.NO_ACTION, message, whole))
     if fault is not None:
         echo = fault.pattern is FailurePattern.TEMPLATE_ECHO
         return Turn((), thought, None if echo else signal, fault)
@@ -206,6 +253,11 @@ def _plain(source: Source, config: ReadingConfig) -> Turn:
     if isinstance(signal, (Stuck, Yield, Uncertain, Thinking)) and _is_element(said):
         return _only_signal(signal, thought, whole)
     return Turn((Final(said),), thought, signal, span=whole)
+
+
+def _unless_element(said: str, fault: Failure) -> Failure | None:
+    """Return the fault, but not for a signal in tags, which is a form too."""
+    return None if _is_element(said) and read_signal(said) is not None else fault
 
 
 def _is_element(said: str) -> bool:

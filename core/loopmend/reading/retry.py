@@ -18,7 +18,7 @@ AskedDialect = Literal["react", "json", "native"]
 
 # Told in words, without a colon after a keyword and without a brace: no parser, ours or
 # another's, may take a correction for an action when it comes back in a transcript.
-_FORMATS: Final[dict[str, str]] = {
+FORMATS: Final[dict[AskedDialect, str]] = {
     "react": "Write one line that starts with the word Action and names one tool, then one line "
     "that starts with the words Action Input and holds a JSON object with its arguments. If no "
     "tool is needed, write one line that starts with the words Final Answer.",
@@ -138,7 +138,7 @@ class RetryPolicy:
         if attempt:
             parts = ["Your reply still cannot be used. Change it in just this way."]
         parts += [_what_is_wrong(failure), _REASONS.get(failure.pattern, "")]
-        parts += [_tool_line(failure, tools), _FORMATS[self.dialect]]
+        parts += [_tool_line(failure, tools), FORMATS[self.dialect]]
         if attempt and tools.tools:
             names = ", ".join(map(_safe, list(tools.tools)[:_LISTED_TOOLS]))
             parts.append(f"The only tools are {names}.")
@@ -169,6 +169,7 @@ _SAID: Final = {
     FailurePattern.FABRICATED_OUTPUT: "It claims results that no tool returned.",
     FailurePattern.ACTION_AND_ANSWER: "It holds both an action and a final answer.",
     FailurePattern.NO_ACTION: "It holds neither an action nor an answer.",
+    FailurePattern.TEXTUAL_CALL: "It writes a tool call as text, so that nothing is called.",
 }
 
 

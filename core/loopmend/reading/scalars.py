@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from enum import IntEnum
 from math import isinf
 from typing import Any, Final
 
-__all__ = ["QUOTES", "LenientError", "ScalarScanner"]
+__all__ = ["QUOTES", "LenientError", "ScalarScanner", "Tear"]
 
 _SKIP: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*|\.\.\.|…)+", re.DOTALL)
 _SKIPPED: Final = frozenset("/#. \n\t\r\v\f")
@@ -74,6 +75,17 @@ class LenientError(ValueError):
         self.too_deep = too_deep
 
 
+class Tear(IntEnum):
+    """How sure a value is that the text stops in."""
+
+    WHOLE = 0
+    """The text does not stop in it."""
+    OPEN = 1
+    """Only closing brackets are missing, or it had to be rebuilt."""
+    CUT = 2
+    """It stops within a string, a number or a member: nobody can know the rest."""
+
+
 class ScalarScanner:
     """Reads scalars one after the other, and notes what it had to put right."""
 
@@ -84,7 +96,7 @@ class ScalarScanner:
         self.at = position
         self.parentheses = parentheses
         self.repairs: list[tuple[str, int]] = []
-        self.torn = False
+        self.torn = Tear.WHOLE
 
     def peek(self) -> str:
         """Skip blanks and comments and return the next character, or nothing."""
@@ -121,7 +133,7 @@ class ScalarScanner:
         while True:
             match = ends.search(text, self.at)
             if not match:
-                self.tear()
+                self.tear(Tear.CUT)
                 pieces.append(text[begin:])
                 self.at = len(text)
                 return "".join(pieces)
@@ -154,7 +166,7 @@ class ScalarScanner:
         end = self.text.find(quotes, self.at + 3)
         begin = self.at + 3
         if end == -1:
-            self.tear()
+            self.tear(Tear.CUT)
             end = len(self.text)
         self.at = min(end + 3, len(self.text))
         return self.text[begin:end]
@@ -200,7 +212,7 @@ class ScalarScanner:
             self.mend("number that JSON lacks", start)
             return None
         if stop == len(text):
-            self.tear()
+            self.tear(Tear.CUT)
         self.mend("unquoted text", start)
         return word
 
@@ -239,9 +251,9 @@ class ScalarScanner:
         if len(self.repairs) < _MOST_REPAIRS:
             self.repairs.append((what, where))
 
-    def tear(self) -> None:
+    def tear(self, how: Tear = Tear.OPEN) -> None:
         """Note that the text stops too early."""
-        self.torn = True
+        self.torn = max(self.torn, how)
         self.mend("closed at the end of the text", len(self.text))
 
 

@@ -133,6 +133,11 @@ class Toolbox:
                 else None
             )
 
+    def __eq__(self, other: object) -> bool:
+        return self.tools == other.tools if isinstance(other, Toolbox) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment] # made of dicts
+
     def find(self, name: str) -> tuple[ToolSpec | None, bool]:
         """Return the tool that a name means, and whether the name had to be put right."""
         if name in self.tools:

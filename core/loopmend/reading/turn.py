@@ -49,6 +49,8 @@ class FailurePattern(str, Enum):
     """An action and a final answer in one turn."""
     NO_ACTION = "no_action"
     """A thought that leads to neither an action nor an answer."""
+    TEXTUAL_CALL = "textual_call"
+    """A call written as text where the provider's own calls were asked for."""
 
     __str__ = str.__str__
 
@@ -111,6 +113,12 @@ class ReadingConfig:
     """Whether to look for meta-signals."""
     dialects: tuple[Dialect, ...] = ()
     """Dialects of your own, tried before the built-in ones."""
+    plain_text: Literal["answer", "error"] = "answer"
+    """Whether prose in no dialect is the answer, or a failure because a form was asked for."""
+    action_and_answer: Literal["error", "action", "answer"] = "error"
+    """Which one counts where a turn holds both."""
+    strict: bool = False
+    """Whether a turn that had to be repaired is a failure."""
 
 
 @dataclass(frozen=True, slots=True)

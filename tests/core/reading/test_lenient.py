@@ -9,6 +9,7 @@ import pytest
 
 from loopmend.reading.lenient import LenientError, decode_at
 from loopmend.reading.payloads import decode_value, scan_values
+from loopmend.reading.scalars import Tear
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ from loopmend.reading.payloads import decode_value, scan_values
 def test_mended(text: str, value: Any) -> None:
     """Each malformation is put right, noted, and the value is whole."""
     found = decode_at(text)
-    assert (found.value, found.torn, found.end) == (value, False, len(text))
+    assert (found.value, found.torn, found.end) == (value, Tear.WHOLE, len(text))
     assert found.repairs
 
 
@@ -60,10 +61,24 @@ def test_mended(text: str, value: Any) -> None:
         ("[abc", ["abc"]),
     ],
 )
-def test_torn(text: str, value: Any) -> None:
-    """A value that the text cuts off is marked as torn."""
+def test_cut(text: str, value: Any) -> None:
+    """A value that stops in the middle is marked as cut: nobody can know the rest."""
     found = decode_at(text)
-    assert (found.value, found.torn) == (value, True)
+    assert (found.value, found.torn) == (value, Tear.CUT)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": {"b": [1]', {"a": {"b": [1]}}),
+        ('{"a": "b"', {"a": "b"}),
+        ('[{"a": true', [{"a": True}]),
+    ],
+)
+def test_open(text: str, value: Any) -> None:
+    """Where only brackets are missing the value is open, but what is there is whole."""
+    found = decode_at(text)
+    assert (found.value, found.torn) == (value, Tear.OPEN)
 
 
 @pytest.mark.parametrize(

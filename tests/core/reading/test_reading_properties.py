@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopmend import Turn, from_json, read_turn, to_json
-from tests.core.strategies import emitted_text
+from loopmend import ReadingConfig, Repair, ToolCall, Turn, from_json, read_turn, to_json
+from loopmend.reading.dialects import DIALECTS
+from loopmend.reading.fitting import fit, fits
+from loopmend.reading.found import Call, Source
+from loopmend.reading.reader import _EVIDENCE
+from loopmend.reading.segments import segment
+from loopmend.reading.tools import Toolbox
+from tests.core.strategies import emitted_text, json_values
 
 PIECES = (
     *("{", "[", "(", "<", "`", "```", '"', "'", "\\", ":", "a(", "[a(", '{"a":', "{'a':", "x", " "),
@@ -78,3 +84,54 @@ def test_hostile_repetition_is_linear(piece: str) -> None:
 
     half, whole = cost(25_000), cost(50_000)
     assert whole < 4 * half + 0.5
+
+
+TOOL = {"name": "search", "parameters": {"properties": {"q": {"type": "string"}}}}
+
+
+@given(emitted_text.filter(lambda text: not _EVIDENCE.search(text)))
+def test_prose_without_evidence_is_in_no_dialect(text: str) -> None:
+    """What is read the short way, as prose, is prose to every dialect."""
+    for tools in (None, Toolbox(["search"])):
+        source = Source(segment(text), tools)
+        assert [d.name for d in DIALECTS if d.read(source) is not None] == []
+
+
+@given(
+    st.sampled_from(["search", "Search", "functions.search", "other", "7"]),
+    st.sampled_from(["Oslo", "1", "Oslo and more", "null"]),
+    st.sampled_from([[TOOL], ["search"], [TOOL, "other"]]),
+)
+def test_the_short_way_with_tools_is_the_long_one(name: str, given: str, tools: list[Any]) -> None:
+    """A turn that keeps the form is read alike whether or not the short way is taken."""
+    text = f"Thought: x\nAction: {name}\nAction Input: {given}"
+    assert read_turn(text, tools=tools) == read_turn(
+        text, tools=tools, config=ReadingConfig(dialects=(_Silent(),))
+    )
+
+
+class _Silent:
+    """A dialect that reads nothing, but keeps the reader from the short way."""
+
+    name = "silent"
+
+    def read(self, source: Source) -> None:
+        """Read nothing."""
+
+
+@given(
+    st.dictionaries(st.sampled_from(["q", "n", "o", "x"]), json_values | st.text(max_size=3)),
+    st.sampled_from(["find", "Find", "nope"]),
+)
+def test_calls_that_fit_at_once_are_those_that_fit(arguments: dict[str, Any], name: str) -> None:
+    """The quick check says yes only where fitting would return the call as it is."""
+    schema = {
+        "properties": {"q": {"type": "string"}, "n": {"type": "integer"}, "o": {}},
+        "required": ["q"],
+    }
+    tools = Toolbox([{"name": "find", "parameters": schema}])
+    repairs: list[Repair] = []
+    fitted = fit(Call(name, arguments, (0, 0)), tools, repairs)
+    if fits(name, arguments, tools):
+        assert fitted == ToolCall(name, arguments)
+        assert repairs == []

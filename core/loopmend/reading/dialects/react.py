@@ -14,6 +14,7 @@ from loopmend.reading.dialects.react_sections import Section, split
 from loopmend.reading.found import Call, Found, Source
 from loopmend.reading.lenient import LenientError
 from loopmend.reading.payloads import Value, decode_value
+from loopmend.reading.scalars import Tear
 from loopmend.reading.turn import Failure, FailurePattern, Repair
 
 name = "react"
@@ -68,7 +69,7 @@ class _Reading:
         self.text = source.text
         self.sections = sections
         self.repairs: list[Repair] = []
-        self.torn = False
+        self.torn = Tear.WHOLE
 
     def read(self) -> Found | None:
         action = self._index("action")
@@ -164,7 +165,8 @@ class _Reading:
             place = (self.sections[final].header, len(self.text))
             message = "There is both an action and a final answer."
             failure = Failure(FailurePattern.ACTION_AND_ANSWER, message, place)
-            return Found(span, calls, failure=failure, thought=thought)
+            said = self.source.segments.say(self.sections[final].start, len(self.text))
+            return Found(span, calls, answer=said, failure=failure, thought=thought)
         return Found(span, calls, thought=thought, repairs=self.repairs)
 
     def _blob(self, section: Section) -> list[Call] | Answered | None:

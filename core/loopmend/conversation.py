@@ -1,0 +1,79 @@
+"""What a planner can know from a conversation alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from loopmend._arguments import not_text
+from loopmend.contracts.synthesis import extract_echo_fragments
+from loopmend.contracts.task_input import TaskStateInput, ToolSearchStats
+
+__all__ = ["observe_conversation", "response_skeleton"]
+
+_RECENT: Final = 5
+_CODE: Final = re.compile(r"^\s{0,3}```", re.MULTILINE)
+_LIST: Final = re.compile(r"^\s{0,8}(?:[-*+]|\d{1,3}[.)])\s", re.MULTILINE)
+_HEADING: Final = re.compile(r"^#{1,6}\s", re.MULTILINE)
+_TABLE: Final = re.compile(r"^\s{0,3}\|.*\|\s*$", re.MULTILINE)
+
+
+def response_skeleton(text: str) -> str:
+    r"""Return how a reply is built, without what it says.
+
+    Raises:
+        TypeError: `text` is not a `str`.
+
+    >>> response_skeleton("Two ways:\n- wait\n- retry\nWhich one?")
+    'narrative+list+question'
+    """
+    if not isinstance(text, str):
+        raise not_text(text, "text")
+    said = text.strip()
+    parts = {
+        "heading": _HEADING.search(said),
+        "narrative": said and not said.startswith(("#", "-", "*", "|", "`")),
+        "list": _LIST.search(said),
+        "table": _TABLE.search(said),
+        "code": _CODE.search(said),
+        "question": said.endswith(("?", "\uff1f")),
+    }
+    return "+".join(name for name, found in parts.items() if found) or "empty"
+
+
+def observe_conversation(
+    user_messages: Sequence[str],
+    replies: Sequence[str] = (),
+    *,
+    tool_count: int = 0,
+    **known: Any,
+) -> TaskStateInput:
+    """Return what the planner can know from a conversation and what the host adds.
+
+    With tools at hand a turn counts as a task, without them as talk, unless the host
+    names the intents itself.
+
+    Args:
+        user_messages: What the user wrote, oldest first.
+        replies: What the model answered, oldest first, without its tool calls.
+        tool_count: How many tools it is offered.
+        known: Any field of `TaskStateInput` that the host knows better.
+
+    Raises:
+        TypeError: A message is not a `str`, or `known` names no field.
+
+    >>> observed = observe_conversation(["book a flight"], tool_count=3, authority="Creator")
+    >>> observed.intents, observed.authority
+    (('execution',), 'Creator')
+    """
+    recent = replies[-_RECENT:]
+    fields: dict[str, Any] = {
+        "user_content": user_messages[-1] if user_messages else "",
+        "intents": ("execution",) if tool_count else (),
+        "tool_search_stats": ToolSearchStats(tool_count, tool_count) if tool_count else None,
+        "recent_response_skeletons": [response_skeleton(reply) for reply in recent],
+        "recent_user_message_lengths": [len(message) for message in user_messages[-_RECENT:]],
+        "self_echo_fragments": extract_echo_fragments(recent),
+    }
+    return TaskStateInput(**{**fields, **known})

@@ -1,0 +1,155 @@
+"""Telling a run that goes round in circles: the same call with the same result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Union
+
+from loopmend._arguments import require_int
+
+__all__ = ["CallResult", "GoOn", "LoopDecision", "LoopPolicy", "Nudge", "Stop"]
+
+_LONGEST_NAME: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """A call that was made, and what came of it.
+
+    >>> CallResult("search", {"q": "rust"}, "nothing found").name
+    'search'
+    """
+
+    name: str
+    arguments: Any
+    """As the tool took them; anything that JSON or `repr` can tell apart."""
+    result: str
+    """What the tool returned, as the model saw it."""
+
+    def signature(self) -> tuple[str, str, str]:
+        """Return what two calls share if they are the same with the same result."""
+        try:
+            arguments = json.dumps(self.arguments, sort_keys=True, default=repr)
+        except (TypeError, ValueError, RecursionError):
+            arguments = repr(self.arguments)
+        return self.name, arguments, self.result.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """Nothing repeats often enough.
+
+    >>> LoopPolicy().decide([])
+    GoOn(repeats=0)
+    """
+
+    repeats: int
+    """How often the latest call has been made without any progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """Tell the model that it repeats itself.
+
+    >>> call = CallResult("search", {"q": "rust"}, "nothing found")
+    >>> LoopPolicy().decide([call] * 3).repeats
+    3
+    """
+
+    call: CallResult
+    repeats: int
+    content: str
+    """What to tell the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End the run.
+
+    >>> call = CallResult("search", {"q": "rust"}, "nothing found")
+    >>> LoopPolicy().decide([call] * 6).content
+    'I stopped: search was called 6 times with the same arguments and the same result.'
+    """
+
+    call: CallResult
+    repeats: int
+    content: str
+    """What to tell the user."""
+
+
+LoopDecision = Union[GoOn, Nudge, Stop]
+"""What to do about a run's latest calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPolicy:
+    """Decides from the calls of a run whether it goes round in circles.
+
+    A call is repeated when its name, its arguments and its result are the same. Whatever
+    is new in between, a call or a result, is progress: the count starts again.
+
+    >>> polls = [CallResult("status", {}, "busy")] * 9
+    >>> LoopPolicy(exclude={"status"}).decide(polls)
+    GoOn(repeats=0)
+    """
+
+    soft: int = 3
+    """From so many times on the model is told."""
+    hard: int = 6
+    """From so many times on the run is ended."""
+    window: int = 30
+    """How many of the latest calls count."""
+    exclude: Collection[str] = field(default_factory=frozenset)
+    """Tools that may be repeated at will, such as those that poll."""
+
+    def __post_init__(self) -> None:
+        for name in ("soft", "hard", "window"):
+            require_int(getattr(self, name), name)
+        if not 1 < self.soft <= self.hard:
+            msg = f"expected 1 < soft <= hard, not soft={self.soft} and hard={self.hard}"
+            raise ValueError(msg)
+        object.__setattr__(self, "exclude", frozenset(self.exclude))
+
+    def decide(self, calls: Sequence[CallResult]) -> LoopDecision:
+        """Go on, nudge the model, or stop.
+
+        Args:
+            calls: The calls of this run, oldest first.
+        """
+        recent = [call for call in calls[-self.window :] if call.name not in self.exclude]
+        if not recent:
+            return GoOn(0)
+        last = recent[-1]
+        repeats = _count(recent)
+        if repeats < self.soft:
+            return GoOn(repeats)
+        name = last.name[:_LONGEST_NAME]
+        if repeats < self.hard:
+            return Nudge(last, repeats, _nudge(name, repeats))
+        again = "with the same arguments and the same result"
+        return Stop(last, repeats, f"I stopped: {name} was called {repeats} times {again}.")
+
+
+def _count(recent: Sequence[CallResult]) -> int:
+    """Count how often the last call was made since anything new was called or returned."""
+    name, result = recent[-1].name, recent[-1].result.strip()
+    if sum(call.name == name and call.result.strip() == result for call in recent) == 1:
+        return 1  # the usual case, without writing arguments down
+    signatures = [call.signature() for call in recent]
+    seen: set[tuple[str, str, str]] = set()
+    news = 0
+    for at, signature in enumerate(signatures):
+        if signature not in seen:
+            seen.add(signature)
+            news = at
+    return 1 + signatures[news + 1 :].count(signatures[-1])
+
+
+def _nudge(name: str, repeats: int) -> str:
+    return (
+        f"You have called {name} {repeats} times with the same arguments and got the same result "
+        "each time. Calling it again will not help. Change the arguments, use another tool, or "
+        "answer with what you know and say what is missing."
+    )

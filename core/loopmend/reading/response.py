@@ -1,0 +1,142 @@
+"""Reading a provider's whole response: its text, its calls, and why it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+from loopmend._arguments import not_text
+from loopmend.contracts.actions import ToolCall
+from loopmend.reading.native import name_of
+from loopmend.reading.reader import read_turn
+from loopmend.reading.tools import Toolbox, Tools, toolbox_of
+from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Turn
+
+__all__ = ["is_cut_off", "read_response"]
+
+Protocol = Literal["native", "text"]
+"""How calls were asked for: through the provider's interface, or in the text."""
+
+_DEFAULT: Final = ReadingConfig()
+_CUT_REASONS: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+# Keyed on the reason and never on emptiness alone: an empty turn after a tool's result is a
+# normal way to finish.
+_MALFORMED_REASONS: Final = frozenset(
+    {
+        "malformed_function_call",
+        "malformed_tool_call",
+        "malformed_response",
+        "unexpected_tool_call",
+        "too_many_tool_calls",
+        "tool_use_failed",
+        "function_call_error",
+    }
+)
+
+
+def read_response(  # noqa: PLR0913 - all but the text by name
+    text: str,
+    *,
+    calls: Sequence[Any] = (),
+    broken_calls: Sequence[Any] = (),
+    finish_reason: str | None = None,
+    tools: Tools = None,
+    protocol: Protocol = "native",
+    config: ReadingConfig = _DEFAULT,
+) -> Turn:
+    """Read what a provider returned into the actions it asks for, or say why not.
+
+    Where calls go through the provider's interface, a call in the text is a failure:
+    the host would take it for the answer. With `salvage` it is returned all the same, if
+    the tools vouch for it. So are calls that the client gave up on but that can be read.
+
+    Args:
+        text: What the model said beside its calls.
+        calls: The calls that the client could decode, in any common client's shape.
+        broken_calls: The calls that it could not, each with its arguments as text.
+        finish_reason: Why the provider says that it stopped, in any case.
+        tools: What is on offer, as for `read_turn`.
+        protocol: How calls were asked for.
+        config: How to read.
+
+    Raises:
+        TypeError: `text` is not a `str`, or a tool or a call has no name.
+
+    >>> read_response("", finish_reason="MALFORMED_FUNCTION_CALL").failure.message
+    'The provider reports `malformed_function_call`.'
+    >>> read_response('{"name": "add", "arguments": {}}', tools=["add"]).failure.pattern.value
+    'textual_call'
+    """
+    if not isinstance(text, str):
+        raise not_text(text, "text")
+    toolbox = toolbox_of(tools)
+    reason = (finish_reason or "").lower()
+    if broken_calls:
+        turn = _with_broken(text, [*calls, *broken_calls], toolbox, config)
+        return _broken(turn, len(calls), text, reason, salvage=config.salvage and bool(toolbox))
+    if not calls and reason in _MALFORMED_REASONS:
+        message = f"The provider reports `{reason}`."
+        return _failed(Turn(), FailurePattern.MALFORMED, message, len(text))
+    turn = read_turn(text, tools=toolbox, native_calls=calls, config=config)
+    if reason in _CUT_REASONS and _may_be_cut(turn, text):
+        message = "The reply was cut off at its length limit in the middle of a call."
+        return _failed(turn, FailurePattern.TRUNCATED, message, len(text))
+    if protocol == "native" and not calls and _calls(turn):
+        return _textual(turn, toolbox, config)
+    return turn
+
+
+def is_cut_off(finish_reason: str | None) -> bool:
+    """Tell whether a finish reason says that the reply reached its length limit."""
+    return finish_reason is not None and finish_reason.lower() in _CUT_REASONS
+
+
+def _with_broken(
+    text: str, calls: Sequence[Any], tools: Toolbox | None, config: ReadingConfig
+) -> Turn:
+    """Read calls of which some came as text, without believing what is not sure."""
+    if not all(isinstance(name_of(call), str) for call in calls):
+        failure = Failure(FailurePattern.MALFORMED, "A call has no name.", (0, len(text)))
+        return Turn(failure=failure)
+    sure = replace(config, salvage=False)
+    return read_turn(text, tools=tools, native_calls=calls, config=sure)
+
+
+def _broken(turn: Turn, whole: int, text: str, reason: str, *, salvage: bool) -> Turn:
+    """Say that a call could not be decoded; with `salvage`, decode it if that is sure."""
+    if reason in _CUT_REASONS:
+        message = "The reply was cut off at its length limit in the middle of a call."
+        return _failed(turn, FailurePattern.TRUNCATED, message, len(text))
+    if turn.failure is not None:
+        return turn
+    name = _calls(turn)[whole].name
+    message = f"The arguments of `{name[:80]}` are not JSON."
+    failed = _failed(turn, FailurePattern.MALFORMED, message, len(text), name)
+    return replace(failed, actions=turn.actions, fidelity="salvaged") if salvage else failed
+
+
+def _calls(turn: Turn) -> list[ToolCall]:
+    return [action for action in turn.actions if isinstance(action, ToolCall)]
+
+
+def _may_be_cut(turn: Turn, text: str) -> bool:
+    """Tell whether the last call reaches to the end, so that it may have gone on."""
+    calls = bool(_calls(turn)) and turn.failure is None
+    return calls and not text[turn.span[1] :].strip()
+
+
+def _textual(turn: Turn, tools: Toolbox | None, config: ReadingConfig) -> Turn:
+    call = _calls(turn)[0]
+    message = f"The call of `{call.name[:80]}` is written as text, so that nothing is called."
+    pattern = FailurePattern.TEXTUAL_CALL
+    failed = replace(turn, actions=(), failure=Failure(pattern, message, turn.span, call.name))
+    vouched = config.salvage and tools is not None
+    return replace(failed, actions=turn.actions, fidelity="salvaged") if vouched else failed
+
+
+def _failed(
+    turn: Turn, pattern: FailurePattern, message: str, length: int, tool: str | None = None
+) -> Turn:
+    failure = Failure(pattern, message, (0, length), tool)
+    return replace(turn, actions=(), failure=failure, fidelity="exact")
