@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
+import inspect
 import subprocess
 import sys
 
@@ -42,11 +44,52 @@ def test_an_installed_framework_is_not_imported_yet(adapter: str) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "False")
 
 
-@pytest.mark.parametrize("adapter", list(ADAPTERS))
-def test_adapters_have_no_names_yet(adapter: str) -> None:
-    """The adapters' public names are locked like the core's."""
-    pytest.importorskip(ADAPTERS[adapter][0])
-    assert importlib.import_module(adapter).__all__ == []
+def test_modules_name_their_own_extra() -> None:
+    """What needs more than the adapter itself says so."""
+    for module, framework, extra in (
+        ("langchain_loopmend.middleware", "langchain", "agents"),
+        ("langchain_loopmend.classic", "langchain_classic", "classic"),
+    ):
+        done = run(f"import sys; sys.modules['{framework}'] = None; import {module}")
+        assert f'pip install "loopmend[{extra}]"' in done.stderr
+
+
+PUBLIC = {
+    "langchain_loopmend": [
+        *("ActionParseException", "ActionRetry", "AgentActionOutputParser"),
+        *("AgentActionsOutputParser", "GaveUp", "NormalizationError", "ReadingOutputParser"),
+        *("RetryingOutputParser", "ToolCallRetry", "TurnOutputParser", "with_action_retry"),
+        "with_tool_call_retry",
+    ],
+    "langchain_loopmend.classic": [
+        *("ReActOutputParser", "handle_parsing_error", "replace_output_parser"),
+    ],
+    "langchain_loopmend.middleware": [
+        *("LoopGuardMiddleware", "MetaSignalMiddleware", "NormalizationMiddleware"),
+        "PlannerMiddleware",
+    ],
+    "langchain_loopmend.testing": ["ScriptedChatModel", "call"],
+    "llama_index_loopmend": [],
+}
+
+
+@pytest.mark.parametrize("module", list(PUBLIC))
+def test_public_names(module: str) -> None:
+    """The adapters' public names are locked like the core's, and each has an example."""
+    pytest.importorskip(ADAPTERS[module.partition(".")[0]][0])
+    adapter = importlib.import_module(module)
+    assert sorted(adapter.__all__) == sorted(PUBLIC[module])
+    for name in PUBLIC[module]:
+        documented = inspect.getdoc(getattr(adapter, name)) or ""
+        assert doctest.DocTestParser().get_examples(documented), name
+
+
+def test_names_that_do_not_exist() -> None:
+    """A misspelt name is an error as in any module, and all names are listed."""
+    adapter = importlib.import_module("langchain_loopmend")
+    with pytest.raises(AttributeError, match="has no attribute 'Paser'"):
+        _ = adapter.Paser
+    assert dir(adapter) == sorted(PUBLIC["langchain_loopmend"])
 
 
 def test_require_extra() -> None:

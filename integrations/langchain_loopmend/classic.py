@@ -1,0 +1,110 @@
+"""For agents of langchain-classic. Needs the extra `classic`: `pip install "loopmend[classic]"`.
+
+`create_react_agent` and its kin take `AgentActionOutputParser` as it is; `initialize_agent` and
+the agent classes behind it insist on a subclass of their own base class.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from loopmend._extras import require_extra
+
+require_extra("langchain_classic", extra="classic", needed_by="langchain_loopmend.classic")
+
+from langchain_classic.agents import AgentOutputParser  # noqa: E402
+from langchain_core.exceptions import OutputParserException  # noqa: E402
+from langchain_core.output_parsers import BaseOutputParser  # noqa: E402
+from langchain_core.runnables import Runnable, RunnableSequence  # noqa: E402
+
+from langchain_loopmend.attempts import correction  # noqa: E402
+from langchain_loopmend.parsers import AgentActionOutputParser  # noqa: E402
+from loopmend import (  # noqa: E402
+    Failure,
+    FailurePattern,
+    ReadingConfig,
+    Retry,
+    RetryPolicy,
+    Turn,
+    read_turn,
+)
+
+__all__ = ["ReActOutputParser", "handle_parsing_error", "replace_output_parser"]
+
+_PREFIX: Final = "Could not parse LLM output: "
+_LINK: Final = "\nFor troubleshooting, visit:"
+_FORM_ASKED: Final = ReadingConfig(plain_text="error", detect_signals=False)
+
+
+class ReActOutputParser(AgentActionOutputParser, AgentOutputParser):
+    """`AgentActionOutputParser` for `initialize_agent(..., agent_kwargs={"output_parser": …})`.
+
+    >>> from langchain_classic.agents import AgentOutputParser
+    >>> isinstance(ReActOutputParser(), AgentOutputParser)
+    True
+    """
+
+
+def handle_parsing_error(error: OutputParserException) -> str:
+    """Return what to tell the model; for `AgentExecutor(handle_parsing_errors=…)`.
+
+    Works with any parser: for LangChain's own it reads the model's reply once more to say
+    precisely what is wrong, where the executor would say "Invalid or incomplete response".
+
+    >>> from langchain_core.exceptions import OutputParserException
+    >>> error = OutputParserException("Could not parse LLM output: `I will search for it.`")
+    >>> handle_parsing_error(error).split(". ")[1]
+    'It tells what will be done, but calls nothing'
+    """
+    if error.send_to_llm and isinstance(error.observation, str) and not _is_langchain_own(error):
+        return error.observation
+    text = _reply(error)
+    if text is None:
+        return correction(None, error, 0)
+    turn = read_turn(text, config=_FORM_ASKED)
+    if turn.failure is None:  # we could read it, but the parser in use could not
+        failure = Failure(FailurePattern.MALFORMED, "It is in another form.", turn.span)
+        turn = Turn(failure=failure)
+    decision = RetryPolicy().decide(turn, 0)
+    return decision.messages[0].content if isinstance(decision, Retry) else ""
+
+
+def replace_output_parser(
+    agent: Runnable[Any, Any], parser: BaseOutputParser[Any] | None = None
+) -> Runnable[Any, Any]:
+    """Return an agent with another parser at its end.
+
+    For constructors that take none, such as `create_json_chat_agent` and
+    `create_structured_chat_agent`.
+
+    Args:
+        agent: What the constructor returned.
+        parser: The parser to put there; by default one for agent actions.
+
+    Raises:
+        TypeError: The agent does not end with a parser.
+
+    >>> from langchain_core.output_parsers import StrOutputParser
+    >>> from langchain_core.runnables import RunnableLambda
+    >>> agent = RunnableLambda(lambda text: text) | StrOutputParser()
+    >>> replace_output_parser(agent).invoke("Final Answer: 4").return_values
+    {'output': '4'}
+    """
+    steps = agent.steps if isinstance(agent, RunnableSequence) else []
+    if not steps or not isinstance(steps[-1], BaseOutputParser):
+        msg = "the agent does not end with an output parser"
+        raise TypeError(msg)
+    last = AgentActionOutputParser() if parser is None else parser
+    return RunnableSequence(*steps[:-1], last, name=agent.name)
+
+
+def _is_langchain_own(error: OutputParserException) -> bool:
+    return str(error.observation).startswith("Invalid Format:")
+
+
+def _reply(error: OutputParserException) -> str | None:
+    """Return the model's reply that an error of LangChain's parsers is about."""
+    if isinstance(error.llm_output, str):
+        return error.llm_output
+    message, prefix, text = str(error).partition(_LINK)[0].partition(_PREFIX)
+    return text.strip().removeprefix("`").removesuffix("`") if prefix and not message else None

@@ -1,0 +1,289 @@
+"""Mending a chat model's replies where tools are called through the provider's interface.
+
+`Mender.steps` is a generator that says which messages to add to the conversation and is told
+what the model replied. It does no I/O, so that sync and async, agents and plain models share it.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Awaitable, Callable, Collection, Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, Union, cast
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolCall,
+    ToolMessage,
+)
+
+from langchain_loopmend.errors import NormalizationError
+from langchain_loopmend.messages import finish_reason, has_other_content, read_message, text_of
+from loopmend import (
+    MAX_NORMALIZATION_RETRIES,
+    Accept,
+    Failure,
+    FailurePattern,
+    GiveUp,
+    ReadingConfig,
+    RetryPolicy,
+    Turn,
+)
+from loopmend import ToolCall as CoreCall
+from loopmend.reading.fitting import fits
+from loopmend.reading.response import is_cut_off
+from loopmend.reading.tools import Toolbox
+
+__all__ = ["Mended", "Mender", "OnFailure", "Steps", "adrive", "drive", "is_protocol_error"]
+
+OnFailure = Union[Literal["continue", "error"], Callable[[GiveUp, AIMessage], AIMessage]]
+"""What to do when all corrections were in vain."""
+
+_NOT_RUN: Final = "Not run, because another call of the same reply could not be used."
+_PROTOCOL_ERROR: Final = re.compile(
+    r"error parsing tool call|failed to parse tool call|tool_use_failed|malformed.function.call",
+    re.IGNORECASE,
+)
+
+
+def is_protocol_error(error: Exception) -> bool:
+    """Tell whether an exception only says that the model's call could not be decoded.
+
+    Some servers and clients raise then, instead of returning the reply: Ollama and Groq say
+    so in words, and langchain-openai fails to validate arguments that are no object.
+
+    >>> is_protocol_error(ValueError("error parsing tool call: raw='{'"))
+    True
+    """
+    if any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__):
+        return False  # how LangGraph interrupts a run, whatever it says
+    if _PROTOCOL_ERROR.search(str(error)[:2000]):
+        return True
+    title = getattr(error, "title", None)  # pydantic's, without importing it
+    return isinstance(error, ValueError) and title in ("AIMessage", "AIMessageChunk")
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What came of it: the reply to use, and what was refused on the way."""
+
+    message: AIMessage
+    refused: tuple[Failure, ...] = ()
+    """Why each refused reply was, oldest first; the last one too if it was given up on."""
+    outcome: Literal["clean", "mended", "salvaged", "gave_up"] = "clean"
+
+    def report(self) -> dict[str, Any]:
+        """Return plain data for a state or an event."""
+        return {
+            "outcome": self.outcome,
+            "retries": len(self.refused) - (self.outcome in ("gave_up", "salvaged")),
+            "patterns": [failure.pattern.value for failure in self.refused],
+            "messages": [failure.message for failure in self.refused],
+        }
+
+
+Steps = Generator[list[BaseMessage], Union[AIMessage, Exception], Mended]
+"""Yields the messages to add; is sent the model's reply, or the exception it raised."""
+
+
+class Mender:
+    """How to mend replies."""
+
+    def __init__(
+        self,
+        max_retries: int = MAX_NORMALIZATION_RETRIES,
+        *,
+        salvage: bool = False,
+        patterns: Collection[FailurePattern] = frozenset(FailurePattern),
+        on_failure: OnFailure = "continue",
+    ) -> None:
+        self.patterns = patterns
+        self.on_failure = on_failure
+        self._policy = RetryPolicy(max_retries, dialect="native")
+        self._at_first = ReadingConfig(salvage=salvage, detect_signals=False)
+        self._afterwards = replace(self._at_first, after_tool_result=True)
+
+    def steps(self, tools: Toolbox, *, after_tool_result: bool) -> Steps:
+        """Say what to do until a reply can be used or all retries are used up."""
+        config = self._afterwards if after_tool_result else self._at_first
+        added: list[BaseMessage] = []
+        refused: list[Failure] = []
+        while True:
+            reply = yield added
+            if not isinstance(reply, Exception) and _is_clean(reply, tools):
+                return Mended(reply, tuple(refused), "mended" if refused else "clean")
+            turn = self._judge(reply, tools, config)
+            decision = self._policy.decide(turn, len(refused), tools)
+            if isinstance(decision, Accept):  # never of an exception, which is a failure
+                return _accepted(cast("AIMessage", reply), turn, tuple(refused))
+            failure = cast("Failure", turn.failure)
+            refused.append(failure)
+            if isinstance(decision, GiveUp):
+                return self._given_up(reply, decision, tuple(refused))
+            added = [*added, *_feedback(reply, failure, decision.messages[0].content)]
+
+    def _judge(self, reply: AIMessage | Exception, tools: Toolbox, config: ReadingConfig) -> Turn:
+        if isinstance(reply, Exception):
+            message = "The provider could not decode the call."
+            return Turn(failure=Failure(FailurePattern.MALFORMED, message, (0, 0)))
+        if not tools.tools and not reply.tool_calls and not reply.invalid_tool_calls:
+            return Turn()  # without tools there is no protocol to break
+        turn = read_message(reply, tools, config, "native")
+        failure = turn.failure
+        if failure is None or failure.pattern not in self.patterns:
+            return turn if failure is None else Turn()
+        if failure.pattern is FailurePattern.EMPTY and has_other_content(reply):
+            return Turn()
+        return turn
+
+    def _given_up(
+        self, reply: AIMessage | Exception, verdict: GiveUp, refused: tuple[Failure, ...]
+    ) -> Mended:
+        if self.on_failure == "error":
+            raise NormalizationError(verdict) from (reply if isinstance(reply, Exception) else None)
+        if isinstance(reply, Exception):
+            reply = AIMessage(f"I could not call a tool. {verdict.failure.message}")
+        elif reply.tool_calls or reply.invalid_tool_calls:
+            reply = _without_calls(reply, verdict.failure)
+        if callable(self.on_failure):
+            reply = self.on_failure(verdict, reply)
+        return Mended(reply, refused, "gave_up")
+
+
+def drive(steps: Steps, ask: Callable[[list[BaseMessage]], AIMessage]) -> Mended:
+    """Do what the steps say."""
+    added = next(steps)
+    while True:
+        reply: AIMessage | Exception
+        try:
+            reply = ask(added)
+        except Exception as error:
+            if not is_protocol_error(error):
+                raise
+            reply = error
+        try:
+            added = steps.send(reply)
+        except StopIteration as done:
+            return cast("Mended", done.value)
+
+
+async def adrive(steps: Steps, ask: Callable[[list[BaseMessage]], Awaitable[AIMessage]]) -> Mended:
+    """Do what the steps say, without blocking."""
+    added = next(steps)
+    while True:
+        reply: AIMessage | Exception
+        try:
+            reply = await ask(added)
+        except Exception as error:
+            if not is_protocol_error(error):
+                raise
+            reply = error
+        try:
+            added = steps.send(reply)
+        except StopIteration as done:
+            return cast("Mended", done.value)
+
+
+def _is_clean(reply: AIMessage, tools: Toolbox) -> bool:
+    """Tell quickly whether a reply is nothing but calls that fit, as most of them are."""
+    if type(reply) is not AIMessage or reply.content != "" or reply.invalid_tool_calls:
+        return False
+    calls = reply.tool_calls
+    if not calls or is_cut_off(finish_reason(reply.response_metadata)):
+        return False
+    return all(fits(call["name"], call["args"], tools) for call in calls)
+
+
+def _accepted(reply: AIMessage, turn: Turn, refused: tuple[Failure, ...]) -> Mended:
+    calls = [action for action in turn.actions if isinstance(action, CoreCall)]
+    if turn.fidelity == "salvaged" and turn.failure is not None:
+        return Mended(_salvaged(reply, turn, calls), (*refused, turn.failure), "salvaged")
+    if turn.fidelity == "repaired" and turn.dialect == "native":
+        reply = _with_calls(reply, calls, reply.content)
+    return Mended(reply, refused, "mended" if refused else "clean")
+
+
+def _salvaged(reply: AIMessage, turn: Turn, calls: list[CoreCall]) -> AIMessage:
+    """Return the reply with the calls that its text, or its broken calls, hold."""
+    if turn.dialect == "native":
+        return _with_calls(reply, calls, reply.content)
+    text = text_of(reply)
+    rest = f"{text[: turn.span[0]].rstrip()}\n{text[turn.span[1] :].lstrip()}".strip()
+    return _with_calls(reply, calls, rest if turn.dialect != "contract" else "")
+
+
+def _with_calls(reply: AIMessage, calls: list[CoreCall], content: Any) -> AIMessage:
+    ids = [call["id"] for call in (*reply.tool_calls, *reply.invalid_tool_calls)]
+    ids += [None] * (len(calls) - len(ids))
+    made = [
+        ToolCall(name=call.name, args=_arguments(call), id=id or f"call_{uuid.uuid4().hex}")
+        for call, id in zip(calls, ids, strict=False)
+    ]
+    return _replaced(reply, content, made)
+
+
+def _arguments(call: CoreCall) -> dict[str, Any]:
+    # LangChain's own name for the one argument of a tool that takes a text.
+    return call.arguments if isinstance(call.arguments, dict) else {"__arg1": call.arguments}
+
+
+def _replaced(reply: AIMessage, content: Any, calls: list[ToolCall]) -> AIMessage:
+    """Return the reply with other calls, and without what the provider wrote about the old ones."""
+    kept = {k: v for k, v in reply.additional_kwargs.items() if k not in _RAW_CALLS}
+    return AIMessage(
+        content=content,
+        tool_calls=calls,
+        additional_kwargs=kept,
+        response_metadata=reply.response_metadata,
+        usage_metadata=reply.usage_metadata,
+        id=reply.id,
+        name=reply.name,
+    )
+
+
+_RAW_CALLS: Final = frozenset({"tool_calls", "function_call"})
+
+
+def _without_calls(reply: AIMessage, failure: Failure) -> AIMessage:
+    """Return what was said, without calls that must not be run."""
+    said = text_of(reply).strip()
+    return _replaced(reply, said or f"I could not call a tool. {failure.message}", [])
+
+
+def _feedback(reply: AIMessage | Exception, failure: Failure, words: str) -> list[BaseMessage]:
+    """Return the refused reply and an answer to each of its calls, or the correction alone."""
+    if isinstance(reply, Exception):
+        return [HumanMessage(words)]
+    calls = [c for c in (*reply.tool_calls, *reply.invalid_tool_calls) if c["id"] is not None]
+    if not calls:
+        said = text_of(reply).strip()
+        return [*([AIMessage(said)] if said else []), HumanMessage(words)]
+    shown = _with_ids_only(reply)
+    return [shown, *_answers(calls, failure, words)]
+
+
+def _with_ids_only(reply: AIMessage) -> AIMessage:
+    """Return the reply without calls that cannot be answered, as they have no id."""
+    known = [call for call in reply.tool_calls if call["id"] is not None]
+    broken = [call for call in reply.invalid_tool_calls if call["id"] is not None]
+    shown = AIMessage(content=reply.content, additional_kwargs=dict(reply.additional_kwargs))
+    shown.tool_calls, shown.invalid_tool_calls = known, broken
+    return shown
+
+
+def _answers(calls: Sequence[Any], failure: Failure, words: str) -> list[BaseMessage]:
+    """Answer each call once: the one at fault with the correction, the others in short."""
+    at_fault = next((c for c in calls if c["name"] == failure.tool), calls[0])
+    answers: dict[str, BaseMessage] = {}
+    for call in calls:
+        content = words if call["id"] == at_fault["id"] else _NOT_RUN
+        answers.setdefault(
+            call["id"],
+            ToolMessage(
+                content, tool_call_id=call["id"], name=call["name"] or "unknown", status="error"
+            ),
+        )
+    return list(answers.values())

@@ -1,0 +1,20 @@
+"""Middleware for `langchain.agents.create_agent`. Needs the extra `agents`.
+
+Install it with `pip install "loopmend[agents]"`.
+"""
+
+from loopmend._extras import require_extra
+
+require_extra("langchain.agents", extra="agents", needed_by="langchain_loopmend.middleware")
+
+from langchain_loopmend.middleware.loops import LoopGuardMiddleware  # noqa: E402
+from langchain_loopmend.middleware.normalization import NormalizationMiddleware  # noqa: E402
+from langchain_loopmend.middleware.planner import PlannerMiddleware  # noqa: E402
+from langchain_loopmend.middleware.signals import MetaSignalMiddleware  # noqa: E402
+
+__all__ = [
+    "LoopGuardMiddleware",
+    "MetaSignalMiddleware",
+    "NormalizationMiddleware",
+    "PlannerMiddleware",
+]

@@ -1,0 +1,163 @@
+"""Middleware that corrects a model which breaks the tool protocol."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Awaitable, Callable, Collection
+from typing import Annotated, Any
+
+from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain.agents.middleware.types import (
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    OmitFromInput,
+)
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.types import Command
+from typing_extensions import NotRequired, override
+
+from langchain_loopmend.mending import Mended, Mender, OnFailure, Steps, adrive, drive
+from langchain_loopmend.schemas import ToolboxCache
+from loopmend import MAX_NORMALIZATION_RETRIES, FailurePattern
+
+__all__ = ["NormalizationMiddleware", "NormalizationState"]
+
+Response = ModelResponse[Any]
+Result = ModelResponse[Any] | ExtendedModelResponse[Any]
+
+
+class NormalizationState(AgentState[Any]):
+    """The agent's state, with a report for each reply that was not accepted at once."""
+
+    normalization: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput, operator.add]]
+
+
+class _Settled(Exception):
+    """The model node has already dealt with the reply, as structured output or in part."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__()
+        self.response = response
+
+
+class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
+    """Corrects a model that narrates, says nothing, or calls tools in a way that cannot run.
+
+    Natively such a reply ends the run as if it were the answer. Here the model is told what is
+    wrong and asked again, at most `max_retries` times per step. Refused replies never reach
+    the state; `stream_mode="messages"` shows their tokens all the same. The retries happen
+    inside the model node, so `ModelCallLimitMiddleware` does not count them.
+
+    What counts: narrated and empty replies, calls written as text, calls whose arguments are
+    broken or cut off (also where streaming hides that), unknown tools, and finish reasons
+    such as Gemini's `MALFORMED_FUNCTION_CALL`. An empty reply after a tool's result is a
+    normal way to finish.
+
+    Example:
+        >>> from langchain.agents import create_agent
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> class Model(FakeListChatModel):
+        ...     def bind_tools(self, tools, **kwargs):
+        ...         return self
+        >>> def search(query: str) -> str:
+        ...     "Search the web."
+        ...     return "Norway"
+        >>> model = Model(responses=["Let me search for that.", "It is in Norway."])
+        >>> agent = create_agent(model, [search], middleware=[NormalizationMiddleware()])
+        >>> result = agent.invoke({"messages": [("user", "Where is Oslo?")]})
+        >>> result["messages"][-1].content, result["normalization"][0]["patterns"]
+        ('It is in Norway.', ['narrated'])
+    """
+
+    state_schema = NormalizationState
+
+    def __init__(
+        self,
+        *,
+        max_retries: int = MAX_NORMALIZATION_RETRIES,
+        salvage: bool = False,
+        patterns: Collection[FailurePattern | str] | None = None,
+        on_failure: OnFailure = "continue",
+    ) -> None:
+        """Set the limits.
+
+        Args:
+            max_retries: How often the model is asked again for one step.
+            salvage: Whether a call that was written as text, or whose arguments were broken,
+                is made all the same if the tools on offer vouch for it.
+            patterns: Which failures to act on; all if left out.
+            on_failure: When all corrections were in vain: `"continue"` with the last reply
+                (without calls that must not run), raise `NormalizationError` on `"error"`, or
+                a function of the verdict and the last reply that returns the reply to use.
+
+        Raises:
+            ValueError: `max_retries` is negative, or a pattern or `on_failure` is unknown.
+        """
+        super().__init__()
+        if max_retries < 0:
+            msg = f"max_retries must not be negative, not {max_retries}"
+            raise ValueError(msg)
+        if not callable(on_failure) and on_failure not in ("continue", "error"):
+            msg = f"on_failure must be 'continue', 'error' or a function, not {on_failure!r}"
+            raise ValueError(msg)
+        chosen = FailurePattern if patterns is None else map(FailurePattern, patterns)
+        self._mender = Mender(
+            max_retries, salvage=salvage, patterns=frozenset(chosen), on_failure=on_failure
+        )
+        self._toolboxes = ToolboxCache()
+
+    @override
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
+    ) -> Result:
+        """Call the model until its reply can be used."""
+
+        def ask(added: list[BaseMessage]) -> AIMessage:
+            return _reply(handler(_asked(request, added)))
+
+        try:
+            return _result(drive(self._steps(request), ask))
+        except _Settled as settled:
+            return settled.response
+
+    @override
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[Response]],
+    ) -> Result:
+        """Call the model until its reply can be used, without blocking."""
+
+        async def ask(added: list[BaseMessage]) -> AIMessage:
+            return _reply(await handler(_asked(request, added)))
+
+        try:
+            return _result(await adrive(self._steps(request), ask))
+        except _Settled as settled:
+            return settled.response
+
+    def _steps(self, request: ModelRequest[Any]) -> Steps:
+        answered = bool(request.messages) and isinstance(request.messages[-1], ToolMessage)
+        tools = self._toolboxes.get(request.tools)
+        return self._mender.steps(tools, after_tool_result=answered)
+
+
+def _asked(request: ModelRequest[Any], added: list[BaseMessage]) -> ModelRequest[Any]:
+    return request.override(messages=[*request.messages, *added]) if added else request  # type: ignore[list-item]
+
+
+def _reply(response: Response) -> AIMessage:
+    """Return the one reply of a response, unless the model node has dealt with it already."""
+    reply = response.result[0] if len(response.result) == 1 else None
+    if response.structured_response is None and isinstance(reply, AIMessage):
+        return reply
+    raise _Settled(response)
+
+
+def _result(mended: Mended) -> Result:
+    response: Response = ModelResponse(result=[mended.message])
+    if not mended.refused:
+        return response
+    update = {"normalization": [mended.report()]}
+    return ExtendedModelResponse(model_response=response, command=Command(update=update))

@@ -1,0 +1,148 @@
+"""Middleware that plans each step without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Final
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
+from langchain.agents.middleware.types import ModelRequest, ModelResponse, OmitFromInput
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.runtime import Runtime
+from typing_extensions import NotRequired, override
+
+from langchain_loopmend.messages import read_message, text_of
+from loopmend import (
+    PlannedAction,
+    ReadingConfig,
+    TaskStateInput,
+    observe_conversation,
+    plan,
+    plan_hints,
+    synthesize_task_state,
+    to_data,
+)
+
+__all__ = ["PlannerMiddleware", "PlannerState"]
+
+Response = ModelResponse[Any]
+Observe = Callable[[Any, Runtime[Any]], TaskStateInput]
+
+_QUIET: Final = ReadingConfig(detect_signals=False)
+
+
+class PlannerState(AgentState[Any]):
+    """The agent's state, with the plan of the latest step."""
+
+    plan: NotRequired[Annotated[dict[str, Any], OmitFromInput]]
+
+
+class PlannerMiddleware(AgentMiddleware[PlannerState, Any, Any]):
+    """Plans before each model call what should happen next, and acts on it.
+
+    A blocker, such as an open circuit breaker, ends the run with an answer and without a model
+    call. Hints against repetition and after protocol issues reach the model's system message.
+    Whatever else is planned stands in the state under `plan`, for the host to act on.
+
+    Example:
+        >>> from langchain.agents import create_agent
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> from loopmend import TaskStateInput
+        >>> def observe(state, runtime):
+        ...     return TaskStateInput("go", intents=["execution"], provider_breaker_open=True)
+        >>> agent = create_agent(FakeListChatModel(responses=["never asked"]),
+        ...                      middleware=[PlannerMiddleware(observe)])
+        >>> result = agent.invoke({"messages": [("user", "go")]})
+        >>> result["messages"][-1].content
+        'I cannot go on: Provider circuit breaker open; cannot proceed with inference.'
+        >>> result["plan"]["selected"]
+        'ReturnBlocker'
+    """
+
+    state_schema = PlannerState
+
+    def __init__(
+        self,
+        observe: Observe | None = None,
+        *,
+        inject: bool = True,
+        block: bool = True,
+    ) -> None:
+        """Set where the planner's knowledge comes from.
+
+        Args:
+            observe: Returns what is known, from the state and the runtime; by default what
+                the messages tell, see `observe_conversation`.
+            inject: Whether hints reach the model.
+            block: Whether a blocker ends the run.
+        """
+        super().__init__()
+        self._observe = observe or _from_messages
+        self._inject = inject
+        self._block = block
+
+    @override
+    @hook_config(can_jump_to=["end"])
+    def before_model(self, state: PlannerState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Plan the step."""
+        known = self._observe(state, runtime)
+        task = synthesize_task_state(known)
+        planned = plan(task, known)
+        update: dict[str, Any] = {
+            "plan": {**to_data(planned), "hints": list(plan_hints(planned, task))}
+        }
+        if self._block and planned.selected is PlannedAction.RETURN_BLOCKER:
+            said = AIMessage(f"I cannot go on: {planned.selected_rationale}.")
+            update |= {"messages": [said], "jump_to": "end"}
+        return update
+
+    @override
+    @hook_config(can_jump_to=["end"])
+    async def abefore_model(self, state: PlannerState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Plan the step; nothing is waited for."""
+        return self.before_model(state, runtime)
+
+    @override
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
+    ) -> Response:
+        """Call the model with the plan's hints."""
+        return handler(self._hinted(request))
+
+    @override
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[Response]],
+    ) -> Response:
+        """Call the model with the plan's hints, without blocking."""
+        return await handler(self._hinted(request))
+
+    def _hinted(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        planned: Any = request.state.get("plan") or {}
+        hints = planned.get("hints") if self._inject else None
+        if not hints:
+            return request
+        told = [] if request.system_message is None else [text_of(request.system_message)]
+        return request.override(system_message=SystemMessage("\n\n".join([*told, *hints])))
+
+
+def _from_messages(state: Any, runtime: Runtime[Any]) -> TaskStateInput:  # noqa: ARG001 - a hook
+    """Return what the messages tell; an agent of this kind has tools as a rule."""
+    messages = state["messages"]
+    users = [text_of(m) for m in messages if isinstance(m, HumanMessage)]
+    replies = [m for m in messages if isinstance(m, AIMessage) and not m.tool_calls]
+    return observe_conversation(
+        users,
+        [text_of(reply) for reply in replies],
+        tool_count=1,
+        previous_turn_had_protocol_issues=_had_issues(messages),
+    )
+
+
+def _had_issues(messages: list[Any]) -> bool:
+    """Tell whether the reply before the user's latest message broke the protocol."""
+    latest = next((m for m in reversed(messages) if isinstance(m, (AIMessage, ToolMessage))), None)
+    if not isinstance(latest, AIMessage):
+        return False
+    return read_message(latest, None, _QUIET, "native").failure is not None

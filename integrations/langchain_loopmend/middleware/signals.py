@@ -1,0 +1,101 @@
+"""Middleware that records what a model says about its own progress."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain.agents.middleware.types import (
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    OmitFromInput,
+)
+from langchain_core.messages import AIMessage
+from langgraph.types import Command
+from typing_extensions import NotRequired, override
+
+from langchain_loopmend.messages import text_of
+from loopmend import MetaSignal, Stuck, Yield, read_turn, to_data
+
+__all__ = ["MetaSignalMiddleware", "MetaSignalState"]
+
+Response = ModelResponse[Any]
+Result = ModelResponse[Any] | ExtendedModelResponse[Any]
+OnSignal = Callable[[MetaSignal, AIMessage], AIMessage | None]
+
+
+class MetaSignalState(AgentState[Any]):
+    """The agent's state, with the signals of its replies, oldest first."""
+
+    meta_signals: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput, operator.add]]
+
+
+class MetaSignalMiddleware(AgentMiddleware[MetaSignalState, Any, Any]):
+    """Records whether the model answers, doubts, is stuck, yields or thinks aloud.
+
+    A signal that is stuck or yields ends the run: calls beside it, natively carried out, are
+    left out of the reply. Beside calls only explicit tags count, as phrases are too weak.
+
+    Example:
+        >>> from langchain.agents import create_agent
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> model = FakeListChatModel(responses=["<stuck><attempt>searched</attempt></stuck>"])
+        >>> agent = create_agent(model, middleware=[MetaSignalMiddleware()])
+        >>> agent.invoke({"messages": [("user", "Find it.")]})["meta_signals"][0]["kind"]
+        'Stuck'
+    """
+
+    state_schema = MetaSignalState
+
+    def __init__(self, *, end: bool = True, on_signal: OnSignal | None = None) -> None:
+        """Set what to do about signals.
+
+        Args:
+            end: Whether a reply that is stuck or yields ends the run in spite of its calls.
+            on_signal: Called with each signal and the reply; may return another reply.
+        """
+        super().__init__()
+        self._end = end
+        self._on_signal = on_signal
+
+    @override
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
+    ) -> Result:
+        """Call the model and record its signal."""
+        return self._recorded(handler(request))
+
+    @override
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[Response]],
+    ) -> Result:
+        """Call the model without blocking and record its signal."""
+        return self._recorded(await handler(request))
+
+    def _recorded(self, response: Response) -> Result:
+        reply = response.result[0] if response.result else None
+        if not isinstance(reply, AIMessage):
+            return response
+        text = text_of(reply)
+        signal = read_turn(text).signal if text else None
+        if signal is None or (reply.tool_calls and "</" not in text):
+            return response
+        mended = self._mended(reply, signal)
+        result = [mended, *response.result[1:]]
+        return ExtendedModelResponse(
+            model_response=ModelResponse(result, response.structured_response),
+            command=Command(update={"meta_signals": [to_data(signal)]}),
+        )
+
+    def _mended(self, reply: AIMessage, signal: MetaSignal) -> AIMessage:
+        if self._end and reply.tool_calls and isinstance(signal, (Stuck, Yield)):
+            reply = AIMessage(
+                content=text_of(reply), response_metadata=reply.response_metadata, id=reply.id
+            )
+        chosen = self._on_signal(signal, reply) if self._on_signal is not None else None
+        return reply if chosen is None else chosen

@@ -1,0 +1,249 @@
+"""Output parsers for agents: one action, or all actions of a turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypeVar, Union
+
+from langchain_core.agents import AgentAction, AgentFinish
+from langchain_core.output_parsers import BaseOutputParser
+from langchain_core.outputs import Generation
+from pydantic import BeforeValidator, ConfigDict, PrivateAttr
+from typing_extensions import override
+
+from langchain_loopmend.errors import ActionParseException
+from langchain_loopmend.formats import Dialect, format_instructions
+from langchain_loopmend.messages import read_generation
+from langchain_loopmend.schemas import is_text_tool, tool_schemas, toolbox
+from loopmend import (
+    AskUser,
+    Failure,
+    FailurePattern,
+    Final,
+    ReadingConfig,
+    Retry,
+    RetryPolicy,
+    ToolCall,
+    Turn,
+    read_turn,
+)
+from loopmend.reading.tools import Toolbox
+
+__all__ = ["AgentActionOutputParser", "AgentActionsOutputParser", "ReadingOutputParser"]
+
+T = TypeVar("T")
+
+
+def _described(tools: Any) -> Any:
+    return tools if tools is None else tool_schemas(tools)
+
+
+class ReadingOutputParser(BaseOutputParser[T]):
+    """What all parsers of this package share: how they read, and how they refuse.
+
+    >>> from langchain_loopmend import AgentActionOutputParser
+    >>> isinstance(AgentActionOutputParser(), ReadingOutputParser)
+    True
+    """
+
+    model_config = ConfigDict(extra="forbid")  # a misspelt option is an error, not a default
+
+    tools: Annotated[Sequence[Any] | None, BeforeValidator(_described)] = None
+    """What is on offer: LangChain tools, schemas, pydantic models, callables or names.
+
+    They are kept as plain data, so that the parser can be dumped and loaded.
+    """
+    plain_text: Literal["answer", "error"] = "answer"
+    """Whether prose without any keyword is the answer, or an error as in LangChain's parsers."""
+    action_and_answer: Literal["error", "action", "answer"] = "error"
+    """Which one counts where a reply holds both."""
+    strict: bool = False
+    """Whether a reply that had to be repaired is an error."""
+    dialect: Dialect = "react"
+    """How the model was asked to write; says how it is corrected, not how it is read."""
+
+    _toolbox: Toolbox | None = PrivateAttr(default=None)
+    _config: ReadingConfig = PrivateAttr(default_factory=ReadingConfig)
+
+    @override
+    def model_post_init(self, context: Any, /) -> None:
+        """Prepare what every reading needs."""
+        self._toolbox = None if self.tools is None else toolbox(self.tools)
+        self._config = ReadingConfig(
+            plain_text=self.plain_text,
+            action_and_answer=self.action_and_answer,
+            strict=self.strict,
+        )
+
+    @classmethod
+    @override
+    def is_lc_serializable(cls) -> bool:
+        """Whether the parser can be dumped and loaded: yes."""
+        return True
+
+    @override
+    def get_format_instructions(self) -> str:
+        """Return what to tell the model; without tools the names are left to the agent."""
+        names = None if self.tools is None else [tool["name"] for tool in self.tools]
+        return format_instructions(self.dialect, names)
+
+    def correct(self, turn: Turn, attempt: int = 0) -> str:
+        """Return what to tell the model about a turn that failed.
+
+        Args:
+            turn: What was read.
+            attempt: How often the model was already corrected; the words become firmer.
+        """
+        policy = RetryPolicy(max_retries=attempt + 1, dialect=self.dialect)
+        decision = policy.decide(turn, attempt, self._toolbox)
+        return decision.messages[0].content if isinstance(decision, Retry) else ""
+
+    @override
+    def parse(self, text: str) -> T:
+        """Read a text.
+
+        Raises:
+            ActionParseException: It cannot be read for sure.
+        """
+        return self._accept(text, read_turn(text, tools=self._toolbox, config=self._config))
+
+    @override
+    async def aparse(self, text: str) -> T:
+        """Read a text; nothing is waited for, so no thread is needed."""
+        return self.parse(text)
+
+    @override
+    def parse_result(self, result: list[Generation], *, partial: bool = False) -> T:
+        """Read a reply with its own calls and the reason why it stopped."""
+        return self._accept(*read_generation(result[0], self._toolbox, self._config))
+
+    @override
+    async def aparse_result(self, result: list[Generation], *, partial: bool = False) -> T:
+        """Read a reply; nothing is waited for, so no thread is needed."""
+        return self.parse_result(result, partial=partial)
+
+    def _accept(self, text: str, turn: Turn) -> T:
+        """Return what the turn means, or raise."""
+        if turn.failure is not None:
+            raise self._refused(text, turn, turn.failure)
+        return self._result(text, turn)
+
+    def _refused(self, text: str, turn: Turn, failure: Failure) -> ActionParseException:
+        return ActionParseException(text, turn, failure, self.correct(turn))
+
+    def _result(self, text: str, turn: Turn) -> T:
+        raise NotImplementedError
+
+
+class _AgentParser(ReadingOutputParser[T]):
+    ask_user: Literal["finish", "error"] = "finish"
+    """Whether a question to the user ends the run, or is an error because nobody would answer."""
+    tool_input: Literal["auto", "text"] = "auto"
+    """Whether an input that is an object is passed as one, or as text as LangChain's parser does.
+
+    A LangChain `Tool`, which takes one text, is given text either way if it is in `tools`.
+    """
+
+    _text_tools: frozenset[str] = PrivateAttr(default=frozenset())
+
+    @override
+    def model_post_init(self, context: Any, /) -> None:
+        """Remember which tools take one text."""
+        super().model_post_init(context)
+        self._text_tools = frozenset(t["name"] for t in self.tools or () if is_text_tool(t))
+
+    def _input(self, call: ToolCall) -> str | dict[str, Any]:
+        given = call.arguments
+        if isinstance(given, str):
+            return given
+        as_text = self.tool_input == "text" or (call.name in self._text_tools and len(given) != 1)
+        if as_text or not isinstance(given, dict):
+            return json.dumps(given, ensure_ascii=False)
+        return given
+
+    def _finish(self, text: str, turn: Turn) -> AgentFinish:
+        action = turn.actions[0] if turn.actions else None
+        log = text[: turn.span[1]].rstrip() or text
+        if isinstance(action, AskUser):
+            if self.ask_user == "error":
+                failure = Failure(FailurePattern.NO_ACTION, "It asks the user.", turn.span)
+                raise self._refused(text, Turn(failure=failure), failure)
+            return AgentFinish({"output": action.question, "ask_user": action.question}, log)
+        said = action.content if isinstance(action, Final) else text.strip()
+        return AgentFinish({"output": said}, log)
+
+    def _action(self, call: ToolCall, log: str) -> AgentAction:
+        return AgentAction(tool=call.name, tool_input=self._input(call), log=log)
+
+
+class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
+    """Reads one action or the answer; a drop-in for LangChain's agent output parsers.
+
+    It takes the place of the ReAct, ReAct-JSON, JSON, structured-chat and conversational
+    parsers, reads what models really write, and says precisely what is wrong otherwise.
+    Of several calls the first counts. An observation that the model made up reaches neither
+    the tool nor the scratchpad.
+
+    >>> parser = AgentActionOutputParser(tools=["search"])
+    >>> text = '''Thought: look it up
+    ... Action: search
+    ... Action Input: population of Oslo
+    ... Observation: 717,710
+    ... Final Answer: 717,710'''
+    >>> action = parser.parse(text)
+    >>> action.tool, action.tool_input, action.log.splitlines()[-1]
+    ('search', 'population of Oslo', 'Action Input: population of Oslo')
+    """
+
+    @override
+    def _result(self, text: str, turn: Turn) -> AgentAction | AgentFinish:
+        calls = [action for action in turn.actions if isinstance(action, ToolCall)]
+        if not calls:
+            return self._finish(text, turn)
+        # Several calls share one place in the text, and native ones have none: then the log
+        # is written from what is executed.
+        exact = len(calls) == 1 and turn.dialect != "native"
+        log = text[: turn.span[1]].rstrip() if exact else _written(turn, calls[0])
+        return self._action(calls[0], log)
+
+    @property
+    def _type(self) -> str:
+        return "loopmend-agent-action"
+
+
+class AgentActionsOutputParser(_AgentParser[Union[list[AgentAction], AgentFinish]]):
+    """Reads all actions of a turn, for agents that take several at once.
+
+    >>> parser = AgentActionsOutputParser()
+    >>> [a.tool_input for a in parser.parse('[weather(city="Oslo"), weather(city="Bergen")]')]
+    [{'city': 'Oslo'}, {'city': 'Bergen'}]
+    """
+
+    @override
+    def _result(self, text: str, turn: Turn) -> list[AgentAction] | AgentFinish:
+        calls = [action for action in turn.actions if isinstance(action, ToolCall)]
+        if not calls:
+            return self._finish(text, turn)
+        if len(calls) == 1 and turn.dialect != "native":
+            return [self._action(calls[0], text[: turn.span[1]].rstrip())]
+        first, *others = calls
+        return [
+            self._action(first, _written(turn, first)),
+            *(self._action(call, _line(call)) for call in others),
+        ]
+
+    @property
+    def _type(self) -> str:
+        return "loopmend-agent-actions"
+
+
+def _written(turn: Turn, call: ToolCall) -> str:
+    """Write a call as ReAct text, with the thought that led to it."""
+    return "\n".join(part for part in (turn.thought, _line(call)) if part)
+
+
+def _line(call: ToolCall) -> str:
+    given = call.arguments
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    return f"Action: {call.name}\nAction Input: {text}"

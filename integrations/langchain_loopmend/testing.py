@@ -1,0 +1,150 @@
+"""A chat model that follows a script, to test agents with: yours and ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any, Literal, Union
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCallChunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from pydantic import PrivateAttr
+from typing_extensions import override
+
+__all__ = ["ScriptedChatModel", "call"]
+
+Line = Union[str, AIMessage, Exception]
+"""What the model does next: say a text, return a message, or raise."""
+
+_CHUNK = 8
+
+
+def call(name: str, _id: str = "call_1", /, **arguments: Any) -> AIMessage:
+    """Return a message that calls one tool.
+
+    >>> call("search", query="Oslo").tool_calls[0]["args"]
+    {'query': 'Oslo'}
+    """
+    return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": _id}])
+
+
+class ScriptedChatModel(BaseChatModel):
+    """Says one line of a script after the other, and remembers what it was asked.
+
+    It can be bound to tools, streams in small chunks, and is really async.
+
+    >>> model = ScriptedChatModel(script=["Hello!"])
+    >>> model.invoke("Hi").content, [m.content for m in model.asked[0]]
+    ('Hello!', ['Hi'])
+    """
+
+    script: Sequence[Any]
+    """The lines: each a text, a message, or an exception to raise."""
+    repeat: bool = False
+    """Whether to start again at the end of the script instead of failing."""
+
+    _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
+    _ways: list[str] = PrivateAttr(default_factory=list)
+
+    @property
+    def asked(self) -> list[list[BaseMessage]]:
+        """What it was asked, one list of messages for each time."""
+        return self._asked
+
+    @property
+    def ways(self) -> list[str]:
+        """How it was asked each time: `sync`, `async`, `stream` or `astream`."""
+        return self._ways
+
+    @property
+    @override
+    def _llm_type(self) -> str:
+        return "loopmend-scripted"
+
+    @override
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
+        """Return the model itself: its script does not depend on the tools."""
+        return self
+
+    def _next(
+        self, messages: list[BaseMessage], way: Literal["sync", "async", "stream", "astream"]
+    ) -> AIMessage:
+        at = len(self._asked)
+        self._asked.append(list(messages))
+        self._ways.append(way)
+        if at >= len(self.script) and not self.repeat:
+            msg = f"the script has {len(self.script)} lines, but the model was asked once more"
+            raise AssertionError(msg)
+        line = self.script[at % len(self.script)]
+        if isinstance(line, Exception):
+            raise line
+        message = AIMessage(line) if isinstance(line, str) else line
+        # A message that is used twice must not be taken for the same one.
+        return message.model_copy(update={"id": None}, deep=True)
+
+    @override
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self._next(messages, "sync"))])
+
+    @override
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self._next(messages, "async"))])
+
+    @override
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        yield from _chunks(self._next(messages, "stream"))
+
+    @override
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in _chunks(self._next(messages, "astream")):
+            yield chunk
+
+
+def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:
+    """Cut a message as providers do: text in pieces, then each call's arguments in pieces."""
+    text = str(message.text)
+    for at in range(0, max(len(text), 1), _CHUNK):
+        yield _chunk(text[at : at + _CHUNK])
+    calls: list[Any] = [*message.tool_calls, *message.invalid_tool_calls]
+    for index, made in enumerate(calls):
+        given = made["args"] if isinstance(made["args"], str) else json.dumps(made["args"])
+        yield _chunk("", _piece(made["name"], "", made["id"], index))
+        for at in range(0, len(given), _CHUNK):
+            yield _chunk("", _piece(None, given[at : at + _CHUNK], None, index))
+    if message.response_metadata:
+        last = AIMessageChunk(content="", response_metadata=message.response_metadata)
+        yield ChatGenerationChunk(message=last)
+
+
+def _chunk(text: str, *pieces: ToolCallChunk) -> ChatGenerationChunk:
+    return ChatGenerationChunk(message=AIMessageChunk(content=text, tool_call_chunks=list(pieces)))
+
+
+def _piece(name: str | None, args: str, id: str | None, index: int) -> ToolCallChunk:
+    return ToolCallChunk(name=name, args=args, id=id, index=index, type="tool_call_chunk")

@@ -1,0 +1,1 @@
+"""The LangChain adapters, on real chains, agents and graphs."""

@@ -1,0 +1,477 @@
+"""`create_agent` with the middleware, and LangGraph's agent with the mended model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from pydantic import BaseModel
+
+pytest.importorskip("langchain.agents")
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import ModelCallLimitMiddleware, ModelResponse, wrap_model_call
+from langchain.agents.structured_output import ToolStrategy
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.prebuilt import create_react_agent  # type: ignore[deprecated]
+from langgraph.types import interrupt
+
+from langchain_loopmend import NormalizationError, with_tool_call_retry
+from langchain_loopmend.middleware import (
+    LoopGuardMiddleware,
+    MetaSignalMiddleware,
+    NormalizationMiddleware,
+    PlannerMiddleware,
+)
+from langchain_loopmend.middleware.loops import _calls
+from langchain_loopmend.testing import ScriptedChatModel, call
+from loopmend import FailurePattern, GiveUp
+from tests.integrations.langchain.events import Events
+from tests.integrations.langchain.test_mending import broken
+from tests.integrations.langchain.tools import TOOLS, add, search, wait
+
+GOOD, DONE = call("search", query="Oslo"), "It is in Norway."
+QUESTION: Any = {"messages": [("user", "Where is Oslo?")]}
+NARRATED = "Let me search for that."
+
+
+def agent(*script: Any, **options: Any) -> tuple[Any, ScriptedChatModel]:
+    """Return an agent whose model follows a script, and the model."""
+    llm = ScriptedChatModel(script=script)
+    options.setdefault("middleware", [NormalizationMiddleware()])
+    return create_agent(llm, options.pop("tools", TOOLS), **options), llm
+
+
+def kinds(messages: list[BaseMessage]) -> list[str]:
+    """Return what kinds of messages there are."""
+    return [message.type for message in messages]
+
+
+NATIVELY_ENDS_THE_RUN = [
+    NARRATED,
+    "",
+    "Action: search\nAction Input: Oslo",
+    '{"name": "search", "arguments": {"query": "Oslo"}}',
+    broken('{"query": "Os'),
+    AIMessage("", response_metadata={"finish_reason": "MALFORMED_FUNCTION_CALL"}),
+]
+NAMES = ["narrated", "empty", "react", "json", "invalid", "finish-reason"]
+
+
+@pytest.mark.parametrize("bad", NATIVELY_ENDS_THE_RUN, ids=NAMES)
+def test_natively_the_run_ends(bad: Any) -> None:
+    """LangChain takes each of these replies for the answer; a fix there will be noticed here."""
+    run, _ = agent(bad, GOOD, DONE, middleware=[])
+    assert kinds(run.invoke(QUESTION)["messages"]) == ["human", "ai"]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("bad", NATIVELY_ENDS_THE_RUN, ids=NAMES)
+def test_the_run_goes_on(bad: Any, *, asynchronous: bool) -> None:
+    """The model is corrected, the tool runs, and the refused reply never reaches the state."""
+    run, llm = agent(bad, GOOD, DONE)
+    result = wait(run.ainvoke(QUESTION)) if asynchronous else run.invoke(QUESTION)
+    assert kinds(result["messages"]) == ["human", "ai", "tool", "ai"]
+    assert result["messages"][-1].content == DONE
+    assert set(llm.ways) == {"async" if asynchronous else "sync"}
+    [report] = result["normalization"]
+    assert (report["outcome"], report["retries"]) == ("mended", 1)
+    assert llm.asked[2][:3] == result["messages"][:3]  # nothing of the correction is left
+
+
+def test_a_clean_run_leaves_no_trace() -> None:
+    """A run without failures has no report and no extra call."""
+    run, llm = agent(GOOD, DONE)
+    result = run.invoke(QUESTION)
+    assert not result.get("normalization")
+    assert len(llm.asked) == 2
+
+
+def test_salvage() -> None:
+    """On request a call in the text is made at once."""
+    script = ['{"name": "search", "arguments": {"query": "Oslo"}}', DONE]
+    run, llm = agent(*script, middleware=[NormalizationMiddleware(salvage=True)])
+    result = run.invoke(QUESTION)
+    assert kinds(result["messages"]) == ["human", "ai", "tool", "ai"]
+    assert result["messages"][2].content == "about Oslo"
+    assert result["normalization"] == [
+        {
+            "outcome": "salvaged",
+            "retries": 0,
+            "patterns": ["textual_call"],
+            "messages": ["The call of `search` is written as text, so that nothing is called."],
+        }
+    ]
+    assert len(llm.asked) == 2
+
+
+def test_given_up() -> None:
+    """When nothing helps the run goes on with the last reply, raises, or does as it is told."""
+    run, llm = agent(*[NARRATED] * 3)
+    result = run.invoke(QUESTION)
+    assert result["messages"][-1].content == NARRATED
+    assert result["normalization"][0]["outcome"] == "gave_up"
+    assert result["normalization"][0]["retries"] == 2
+    assert len(llm.asked) == 3
+    run, _ = agent(*[NARRATED] * 3, middleware=[NormalizationMiddleware(on_failure="error")])
+    with pytest.raises(NormalizationError, match="corrected 2 times"):
+        run.invoke(QUESTION)
+
+    def say(verdict: GiveUp, reply: AIMessage) -> AIMessage:
+        return AIMessage(f"{verdict.failure.pattern.value} after {reply.content}")
+
+    run, _ = agent(*[NARRATED] * 3, middleware=[NormalizationMiddleware(on_failure=say)])
+    assert run.invoke(QUESTION)["messages"][-1].content == f"narrated after {NARRATED}"
+
+
+def test_only_some_patterns() -> None:
+    """What is not to be acted on is left alone."""
+    middleware = [NormalizationMiddleware(patterns=["empty", FailurePattern.TEXTUAL_CALL])]
+    run, _ = agent(NARRATED, middleware=middleware)
+    assert run.invoke(QUESTION)["messages"][-1].content == NARRATED
+    run, _ = agent("", DONE, middleware=middleware)
+    assert run.invoke(QUESTION)["messages"][-1].content == DONE
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_retries": -1}, "max_retries must not be negative"),
+        ({"on_failure": "ignore"}, "on_failure must be"),
+        ({"patterns": ["bogus"]}, "bogus"),
+    ],
+)
+def test_wrong_settings(options: dict[str, Any], words: str) -> None:
+    """A setting that cannot be meant is refused at once."""
+    with pytest.raises(ValueError, match=words):
+        NormalizationMiddleware(**options)
+
+
+def test_interrupts_go_through() -> None:
+    """A human is asked and the run resumed as if the middleware were not there."""
+
+    @wrap_model_call
+    def approve(request: Any, handler: Any) -> Any:
+        interrupt("error parsing tool call? continue?")
+        return handler(request)
+
+    llm = ScriptedChatModel(script=[NARRATED, GOOD, DONE], repeat=True)
+    middleware: list[Any] = [NormalizationMiddleware(), approve]
+    run = create_agent(
+        llm,
+        TOOLS,
+        middleware=middleware,
+        checkpointer=InMemorySaver(),
+    )
+    config: Any = {"configurable": {"thread_id": "1"}}
+    assert run.invoke(QUESTION, config)["__interrupt__"][0].value.endswith("continue?")
+    assert llm.asked == []
+
+
+def test_errors_of_the_model_go_through() -> None:
+    """Only errors about a call that could not be decoded are corrected."""
+    run, _llm = agent(ConnectionError("down"))
+    with pytest.raises(ConnectionError, match="down"):
+        run.invoke(QUESTION)
+    run, _ = agent(ValueError("error parsing tool call: raw='{'"), GOOD, DONE)
+    assert run.invoke(QUESTION)["messages"][-1].content == DONE
+
+
+class Place(BaseModel):
+    """A structured answer."""
+
+    country: str
+
+
+def test_structured_output_is_left_alone() -> None:
+    """An answer through LangChain's own tool for structured output is not an unknown tool."""
+    answer = call("Place", country="Norway")
+    run, _llm = agent(GOOD, answer, response_format=ToolStrategy(Place))
+    assert run.invoke(QUESTION)["structured_response"] == Place(country="Norway")
+    run, _ = agent(NARRATED, answer, response_format=ToolStrategy(Place))
+    assert wait(run.ainvoke(QUESTION))["structured_response"] == Place(country="Norway")
+    wrong = call("Place", nation="Norway")
+    run, _ = agent(wrong, answer, response_format=ToolStrategy(Place))
+    assert run.invoke(QUESTION)["structured_response"] == Place(country="Norway")
+
+
+@pytest.mark.parametrize("mode", ["updates", "values"])
+def test_streaming_hides_refused_replies(mode: Any) -> None:
+    """Who streams states or updates never sees a refused reply."""
+    run, _ = agent(NARRATED, GOOD, DONE)
+    assert NARRATED not in str(list(run.stream(QUESTION, stream_mode=mode)))
+
+
+def test_streaming_of_messages_shows_them() -> None:
+    """Tokens are shown as they arrive, so that refused ones are seen: a documented limit."""
+    run, _ = agent(NARRATED, GOOD, DONE)
+    said = "".join(str(m.text) for m, _ in run.stream(QUESTION, stream_mode="messages"))
+    assert NARRATED in said
+    assert DONE in said
+
+
+def test_truncated_while_streaming() -> None:
+    """Arguments that were cut off and completed while streaming are not executed."""
+    cut = AIMessage(
+        "",
+        invalid_tool_calls=broken('{"query": "Os').invalid_tool_calls,
+        response_metadata={"finish_reason": "length"},
+    )
+    for middleware, queries in (([], ["Os", "Oslo"]), ([NormalizationMiddleware()], ["Oslo"])):
+        run, _ = agent(cut, GOOD, DONE, middleware=middleware)
+        list(run.stream(QUESTION, stream_mode="messages"))
+        run, _ = agent(cut, GOOD, DONE, middleware=middleware)
+        seen = [
+            str(message.content).removeprefix("about ")
+            for part in run.stream(QUESTION, stream_mode=["updates", "messages"])
+            if part[0] == "updates"
+            for update in part[1].values()
+            for message in (update or {}).get("messages", [])
+            if isinstance(message, ToolMessage)
+        ]
+        assert seen == queries
+
+
+def test_retries_cost_no_step_of_the_graph() -> None:
+    """Corrections happen inside the model's node, and other limits do not count them."""
+    limit = ModelCallLimitMiddleware(run_limit=2, exit_behavior="error")
+    run, llm = agent(
+        *(NARRATED, "", GOOD, NARRATED, "I'll search.", DONE),
+        middleware=[limit, NormalizationMiddleware()],
+    )
+    result = run.invoke(QUESTION, {"recursion_limit": 12})
+    assert result["messages"][-1].content == DONE
+    assert len(llm.asked) == 6
+
+
+def test_all_together() -> None:
+    """The four kinds of middleware work side by side."""
+    run, _ = agent(
+        *(NARRATED, GOOD, "<uncertain><partial>Norway</partial></uncertain>"),
+        middleware=[
+            PlannerMiddleware(),
+            LoopGuardMiddleware(),
+            NormalizationMiddleware(),
+            MetaSignalMiddleware(),
+        ],
+        system_prompt="Be brief.",
+    )
+    events = Events()
+    result = run.invoke(QUESTION, {"callbacks": [events]})
+    assert result["plan"]["selected"] == "ContinueCentralized"
+    assert result["normalization"][0]["patterns"] == ["narrated"]
+    assert [signal["kind"] for signal in result["meta_signals"]] == ["Uncertain"]
+    assert events.roots == 1
+    assert wait(agent(GOOD, DONE)[0].ainvoke(QUESTION))["messages"][-1].content == DONE
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_langgraph_react_agent(*, asynchronous: bool) -> None:
+    """LangGraph's own agent takes a mended model, binds the tools and goes on."""
+    for bad in NATIVELY_ENDS_THE_RUN:
+        llm = ScriptedChatModel(script=[bad, GOOD, DONE])
+        graph = create_react_agent(with_tool_call_retry(llm), [search, add])
+        result = wait(graph.ainvoke(QUESTION)) if asynchronous else graph.invoke(QUESTION)
+        assert kinds(result["messages"]) == ["human", "ai", "tool", "ai"]
+    native = create_react_agent(ScriptedChatModel(script=[NARRATED]), [search])
+    assert kinds(native.invoke(QUESTION)["messages"]) == ["human", "ai"]
+
+
+def test_langgraph_streams() -> None:
+    """Streaming its updates shows only what was accepted."""
+    llm = ScriptedChatModel(script=[NARRATED, GOOD, DONE])
+    graph = create_react_agent(with_tool_call_retry(llm), [search])
+    assert NARRATED not in str(list(graph.stream(QUESTION, stream_mode="updates")))
+
+
+# Loop guard
+
+
+def looping(*results: str, times: int = 9, **options: Any) -> tuple[Any, ScriptedChatModel]:
+    """Return an agent that makes the same call again and again, with these results in turn."""
+    outcomes = iter(results * times)
+
+    def look(query: str) -> str:
+        """Look something up."""
+        return next(outcomes)
+
+    script = [call("look", f"call_{n}", query="Oslo") for n in range(times)]
+    return agent(*script, DONE, tools=[look], middleware=[LoopGuardMiddleware(**options)])
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_loop_guard(*, asynchronous: bool) -> None:
+    """The same call with the same result is nudged, then stopped with a valid history."""
+    run, llm = looping("nothing")
+    result = wait(run.ainvoke(QUESTION)) if asynchronous else run.invoke(QUESTION)
+    assert result["messages"][-1].content == (
+        "I stopped: look was called 6 times with the same arguments and the same result."
+    )
+    assert len(llm.asked) == 6
+    nudged = [str(asked[-1].content)[:30] for asked in llm.asked if asked[-1].type == "human"]
+    assert nudged == ["Where is Oslo?", *(f"You have called look {n} times w" for n in (3, 4, 5))]
+    calls = {
+        str(c["id"]) for m in result["messages"] if isinstance(m, AIMessage) for c in m.tool_calls
+    }
+    answered = [m.tool_call_id for m in result["messages"] if isinstance(m, ToolMessage)]
+    assert sorted(answered) == sorted(calls)
+    assert sum(isinstance(m, HumanMessage) for m in result["messages"]) == 1
+
+
+def test_progress_is_no_loop() -> None:
+    """The same call with a new result each time, or of a tool that may repeat, goes on."""
+    run, _ = looping(*"123456789")
+    assert run.invoke(QUESTION)["messages"][-1].content == DONE
+    run, _ = looping("busy", exclude_tools=["look"])
+    assert run.invoke(QUESTION)["messages"][-1].content == DONE
+
+
+def test_only_since_the_users_last_message() -> None:
+    """A new question starts the count anew."""
+    run, _ = looping("nothing", soft=2, hard=3)
+    first = run.invoke(QUESTION)
+    assert "I stopped" in first["messages"][-1].content
+    again = run.invoke({"messages": [*first["messages"], ("user", "Again.")]})
+    assert len(again["messages"]) == 2 * len(first["messages"])
+
+
+def test_what_counts_as_a_call() -> None:
+    """Answered calls only, whatever other messages there are."""
+    assert _calls([SystemMessage("x"), GOOD]) == []
+    answered: list[Any] = [SystemMessage("x"), GOOD, ToolMessage("y", tool_call_id="call_1")]
+    assert [(c.name, c.result) for c in _calls(answered)] == [("search", "y")]
+
+
+def test_loop_guard_limits() -> None:
+    """Limits that make no sense are refused."""
+    for soft, hard in ((1, 3), (4, 3)):
+        with pytest.raises(ValueError, match="1 < soft <= hard"):
+            LoopGuardMiddleware(soft=soft, hard=hard)
+
+
+# Signals
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_signals_are_recorded(*, asynchronous: bool) -> None:
+    """What the model says about its progress is kept in the state, reply by reply."""
+    middleware = [MetaSignalMiddleware()]
+    thinking = AIMessage("<thinking>hm</thinking>", tool_calls=GOOD.tool_calls)
+    run, _ = agent(thinking, "<answer confidence='0.9'>Norway</answer>", middleware=middleware)
+    result = wait(run.ainvoke(QUESTION)) if asynchronous else run.invoke(QUESTION)
+    assert [signal["kind"] for signal in result["meta_signals"]] == ["Thinking", "Answer"]
+    run, _ = agent(GOOD, DONE, middleware=middleware)
+    assert not run.invoke(QUESTION).get("meta_signals")
+
+
+STUCK = AIMessage("<stuck><attempt>searched</attempt></stuck>", tool_calls=GOOD.tool_calls)
+
+
+def test_stuck_ends_the_run() -> None:
+    """A model that is stuck does not go on calling, unless that is wanted."""
+    run, _ = agent(STUCK, middleware=[MetaSignalMiddleware()])
+    result = run.invoke(QUESTION)
+    assert kinds(result["messages"]) == ["human", "ai"]
+    assert result["meta_signals"][0]["kind"] == "Stuck"
+    run, _ = agent(STUCK, DONE, middleware=[MetaSignalMiddleware(end=False)])
+    assert kinds(run.invoke(QUESTION)["messages"]) == ["human", "ai", "tool", "ai"]
+
+
+def test_phrases_beside_calls_do_not_count() -> None:
+    """A doubt in passing does not stop a call."""
+    doubt = AIMessage("I'm stuck on this, so I look it up.", tool_calls=GOOD.tool_calls)
+    run, _ = agent(doubt, DONE, middleware=[MetaSignalMiddleware()])
+    assert kinds(run.invoke(QUESTION)["messages"]) == ["human", "ai", "tool", "ai"]
+
+
+def test_other_middleware_may_return_anything() -> None:
+    """A response without a reply is passed on as it is."""
+
+    @wrap_model_call
+    def silent(request: Any, handler: Any) -> Any:
+        return ModelResponse(result=[HumanMessage("Never mind.")])
+
+    for ours in (MetaSignalMiddleware(), NormalizationMiddleware()):
+        middleware: list[Any] = [ours, silent]
+        llm = ScriptedChatModel(script=[])
+        run = create_agent(llm, middleware=middleware)
+        assert run.invoke(QUESTION)["messages"][-1].content == "Never mind."
+        assert llm.asked == []
+
+
+def test_on_signal_may_change_the_reply() -> None:
+    """A host can turn being stuck into a question."""
+    seen: list[Any] = []
+
+    def ask(signal: Any, reply: AIMessage) -> AIMessage | None:
+        seen.append((signal, reply))
+        return AIMessage("Can you help?") if len(seen) == 1 else None
+
+    for _ in range(2):
+        run, _ = agent(STUCK, middleware=[MetaSignalMiddleware(on_signal=ask)])
+        last = run.invoke(QUESTION)["messages"][-1]
+    assert (len(seen), last.content) == (2, STUCK.content)
+
+
+# Planner
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_planner_injects_hints(*, asynchronous: bool) -> None:
+    """After a protocol issue of the last turn the model is reminded, once and only for the call."""
+    run, llm = agent(GOOD, DONE, middleware=[PlannerMiddleware()], system_prompt="Be brief.")
+    history: Any = {"messages": [("user", "Where?"), ("ai", NARRATED), ("user", "Well?")]}
+    result = wait(run.ainvoke(history)) if asynchronous else run.invoke(history)
+    assert result["plan"]["selected"] == "ContinueCentralized"
+    first, second = (str(asked[0].content) for asked in llm.asked)
+    assert first.startswith("Be brief.\n\nYour last reply broke the tool protocol.")
+    assert second == "Be brief."
+    assert all(message.type != "system" for message in result["messages"])
+
+
+def test_planner_without_injection() -> None:
+    """The plan is made and kept, but the model is not told."""
+    run, llm = agent(DONE, middleware=[PlannerMiddleware(inject=False)])
+    run.invoke({"messages": [("user", "Where?"), ("ai", NARRATED), ("user", "Well?")]})
+    assert llm.asked[0][0].type == "human"
+    run, llm = agent(DONE, middleware=[PlannerMiddleware()])
+    run.invoke({"messages": [("user", "Where?"), ("ai", NARRATED), ("user", "Well?")]})
+    assert str(llm.asked[0][0].content).startswith("Your last reply broke")
+
+
+@pytest.mark.parametrize("block", [True, False])
+def test_planner_blocks(*, block: bool) -> None:
+    """A blocker ends the run with an answer and without a model call, if that is wanted."""
+    from loopmend import TaskStateInput
+
+    def observe(state: Any, runtime: Any) -> TaskStateInput:
+        return TaskStateInput("go", intents=["execution"], provider_breaker_open=True)
+
+    run, llm = agent(DONE, middleware=[PlannerMiddleware(observe, block=block)])
+    result = run.invoke(QUESTION)
+    assert result["plan"]["selected"] == "ReturnBlocker"
+    assert result["messages"][-1].content.startswith("I cannot go on: " if block else DONE)
+    assert len(llm.asked) == (0 if block else 1)
+
+
+def test_resumed_runs_keep_their_reports() -> None:
+    """Reports and plans are plain data, so that a checkpointer can keep them."""
+    llm = ScriptedChatModel(script=[NARRATED, DONE, NARRATED, DONE])
+    saver = InMemorySaver()
+    middleware: list[Any] = [
+        PlannerMiddleware(),
+        NormalizationMiddleware(),
+        MetaSignalMiddleware(),
+    ]
+    run = create_agent(llm, TOOLS, middleware=middleware, checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": "1"}}
+    run.invoke(QUESTION, config)
+    result = run.invoke(QUESTION, config)
+    assert len(result["normalization"]) == 2

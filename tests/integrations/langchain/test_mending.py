@@ -1,0 +1,313 @@
+"""Mending a chat model's replies: what is refused, what the model is told, what comes of it."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    InvalidToolCall,
+    ToolMessage,
+)
+from langchain_core.tools import tool
+
+from langchain_loopmend import NormalizationError, ToolCallRetry, with_tool_call_retry
+from langchain_loopmend.mending import is_protocol_error
+from langchain_loopmend.schemas import ToolboxCache
+from langchain_loopmend.testing import ScriptedChatModel, call
+from tests.integrations.langchain.events import Events
+from tests.integrations.langchain.tools import TOOLS, echo, search, wait
+
+GOOD = call("search", query="Oslo")
+
+
+def broken(args: str, id: str | None = "b1", name: str | None = "search") -> AIMessage:
+    """Return a reply with a call that the client could not decode."""
+    bad = InvalidToolCall(name=name, args=args, id=id, error="bad", type="invalid_tool_call")
+    return AIMessage("", invalid_tool_calls=[bad])
+
+
+def mended(*script: Any, **options: Any) -> tuple[AIMessage, ScriptedChatModel]:
+    """Ask a model that follows a script; return the reply and the model."""
+    llm = ScriptedChatModel(script=script)
+    model = with_tool_call_retry(llm, options.pop("tools", TOOLS), **options)
+    return model.invoke("Where is Oslo?"), llm
+
+
+def told(llm: ScriptedChatModel) -> str:
+    """Return what the model was told last."""
+    return str(llm.asked[-1][-1].text)
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ("Let me search for that.", "tells what will be done"),
+        ("", "It is empty"),
+        ('{"name": "search", "arguments": {"query": "Oslo"}}', "writes a tool call as text"),
+        ("Action: search\nAction Input: Oslo", "writes a tool call as text"),
+        (broken('{"query": "Os'), "cut off in the middle of a call"),
+        (broken("{'query': 'Oslo'}"), "cannot be read"),
+        (broken("{}", name=None), "cannot be read"),
+        (call("serach", query="Oslo"), "There is no tool serach. Did you mean search?"),
+        (AIMessage("", response_metadata={"finish_reason": "MALFORMED_FUNCTION_CALL"}), "cannot"),
+        (
+            AIMessage(
+                "", tool_calls=GOOD.tool_calls, response_metadata={"stop_reason": "max_tokens"}
+            ),
+            "cut off",
+        ),
+        (ValueError("error parsing tool call: raw='{'"), "cannot be read"),
+    ],
+    ids=[
+        *("narrated", "empty", "textual-json", "textual-react", "truncated", "single-quotes"),
+        *("nameless", "unknown-tool", "finish-reason", "truncated-stream", "server-error"),
+    ],
+)
+def test_what_is_refused(bad: Any, words: str) -> None:
+    """Each way to break the protocol is corrected in its own words, and the good reply used."""
+    reply, llm = mended(bad, GOOD)
+    assert reply.tool_calls == GOOD.tool_calls
+    assert words in told(llm)
+    assert len(llm.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        GOOD,
+        "It is in Norway.",
+        AIMessage("Looking.", tool_calls=GOOD.tool_calls),
+        AIMessage(
+            "", tool_calls=GOOD.tool_calls, response_metadata={"finish_reason": "tool_calls"}
+        ),
+        AIMessage([{"type": "image_url", "image_url": {"url": "data:,"}}]),
+        AIMessage("", tool_calls=[*GOOD.tool_calls, {"name": "add", "args": {"a": 1}, "id": "2"}]),
+    ],
+    ids=["call", "answer", "both", "finish-reason", "image", "parallel"],
+)
+def test_what_is_not_touched(good: Any) -> None:
+    """A good reply is returned as it is, after one call of the model."""
+    reply, llm = mended(good)
+    expected = AIMessage(good) if isinstance(good, str) else good
+    assert (reply.content, reply.tool_calls) == (expected.content, expected.tool_calls)
+    assert len(llm.asked) == 1
+
+
+def test_an_empty_reply_after_a_result_is_a_finish() -> None:
+    """Retrying it would never end: some models finish by saying nothing."""
+    llm = ScriptedChatModel(script=[""])
+    asked = [HumanMessage("go"), GOOD, ToolMessage("Norway", tool_call_id="call_1")]
+    assert with_tool_call_retry(llm, TOOLS).invoke(asked).content == ""
+
+
+def test_without_tools_there_is_no_protocol() -> None:
+    """A chat without tools may say what it likes, but a call is still one of an unknown tool."""
+    reply, _ = mended("Let me search for that.", tools=[])
+    assert reply.content == "Let me search for that."
+    reply, llm = mended(call("search"), "Sorry.", tools=[])
+    assert (reply.content, len(llm.asked)) == ("Sorry.", 2)
+
+
+def test_names_and_types_are_put_right() -> None:
+    """A name that can mean one tool only is used, and so are numbers that came as text."""
+    reply, llm = mended(call("functions.add", a="1"))
+    assert [(c["name"], c["args"], c["id"]) for c in reply.tool_calls] == [
+        ("add", {"a": 1}, "call_1"),
+    ]
+    assert len(llm.asked) == 1
+
+
+def test_salvage_only_on_request() -> None:
+    """A call in the text is made if that is wanted and the tools vouch for it, else corrected."""
+    text = 'Sure! {"name": "search", "arguments": {"query": "Oslo"}}'
+    reply, llm = mended(text, salvage=True)
+    assert (reply.content, len(llm.asked)) == ("Sure!", 1)
+    [made] = reply.tool_calls
+    assert (made["name"], made["args"]) == ("search", {"query": "Oslo"})
+    assert str(made["id"]).startswith("call_")
+    unknown = '{"name": "launch", "arguments": {"query": "Oslo"}}'
+    reply, llm = mended(unknown, "Sorry.", salvage=True)
+    assert (reply.content, len(llm.asked)) == ("Sorry.", 2)
+
+
+def test_salvage_of_broken_arguments() -> None:
+    """Arguments that only need other quotes are used; cut off ones never are."""
+    raw = {"tool_calls": [{"id": "b1"}], "refusal": None}
+    quoted = broken("{'query': 'Oslo'}")
+    quoted.additional_kwargs = raw
+    reply, llm = mended(quoted, salvage=True)
+    assert [(c["args"], c["id"]) for c in reply.tool_calls] == [({"query": "Oslo"}, "b1")]
+    assert (reply.invalid_tool_calls, reply.additional_kwargs) == ([], {"refusal": None})
+    reply, llm = mended(broken('{"query": "Os'), GOOD, salvage=True)
+    assert len(llm.asked) == 2
+
+
+def test_salvage_for_a_tool_of_one_text() -> None:
+    """LangChain's own name for that argument is used."""
+    reply, _ = mended("Action: echo\nAction Input: hello", tools=[echo], salvage=True)
+    assert reply.tool_calls[0]["args"] == {"__arg1": "hello"}
+    assert echo.invoke(reply.tool_calls[0]).content == "echo: hello"
+    reply, _ = mended('{"type": "tool_call", "name": "echo", "arguments": {}}', salvage=True)
+    assert (reply.content, reply.tool_calls[0]["args"]) == ("", {})
+
+
+def pending(messages: list[BaseMessage]) -> dict[str, int]:
+    """Count the answers to each call of a conversation."""
+    counts: dict[str, int] = {}
+    for message in messages:
+        if isinstance(message, AIMessage):
+            for made in (*message.tool_calls, *message.invalid_tool_calls):
+                counts.setdefault(str(made["id"]), 0)
+        elif isinstance(message, ToolMessage):
+            counts[message.tool_call_id] += 1
+    return counts
+
+
+def test_every_call_is_answered_exactly_once() -> None:
+    """Providers refuse a conversation in which a call has no answer or two."""
+    mixed = AIMessage(
+        "",
+        tool_calls=[
+            {"name": "search", "args": {"query": "a"}, "id": "1"},
+            {"name": "serach", "args": {"query": "b"}, "id": "2"},
+            {"name": "search", "args": {"query": "c"}, "id": "2"},
+            {"name": "search", "args": {"query": "d"}, "id": None},
+        ],
+        invalid_tool_calls=[
+            *broken("{", "3").invalid_tool_calls,
+            *broken("{", None).invalid_tool_calls,
+        ],
+    )
+    _, llm = mended(mixed, broken("{", "4"), GOOD)
+    assert pending(llm.asked[2]) == {"1": 1, "2": 1, "3": 1, "4": 1}
+    first = [m for m in llm.asked[1] if isinstance(m, ToolMessage)]
+    assert {m.status for m in first} == {"error"}
+    assert sum("another call" in str(m.content) for m in first) == 2
+
+
+def test_calls_without_an_id_cannot_be_answered() -> None:
+    """They are left out of what the model is shown, and the correction is a message."""
+    _, llm = mended(broken('{"query": "Os', id=None), GOOD)
+    assert [type(m).__name__ for m in llm.asked[1]] == ["HumanMessage", "HumanMessage"]
+
+
+@pytest.mark.parametrize("retries", [0, 1, 2])
+def test_given_up(retries: int) -> None:
+    """When nothing helps, calls that must not run are left out, or an error says so."""
+    reply, llm = mended(*[broken("{")] * (retries + 1), max_retries=retries)
+    assert (reply.tool_calls, reply.invalid_tool_calls) == ([], [])
+    assert str(reply.content).startswith("I could not call a tool.")
+    assert len(llm.asked) == retries + 1
+    times = f"corrected {retries} time{'s' * (retries != 1)}, but"
+    with pytest.raises(NormalizationError, match=times) as caught:
+        mended(*[broken("{")] * (retries + 1), max_retries=retries, on_failure="error")
+    assert caught.value.failure.tool == "search"
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_given_up_keeps_what_was_said() -> None:
+    """A narrated reply is returned as it is, and so is what stands beside calls."""
+    assert mended("Let me search.", max_retries=0)[0].content == "Let me search."
+    beside = AIMessage("I think so.", tool_calls=[{"name": "nope", "args": {}, "id": "1"}])
+    reply, _ = mended(beside, max_retries=0)
+    assert (reply.content, reply.tool_calls) == ("I think so.", [])
+
+
+def test_given_up_on_a_server_that_raises() -> None:
+    """An error that only says that a call could not be decoded does not end the run."""
+    error = ValueError("error parsing tool call: raw='{'")
+    reply, llm = mended(error, error, error)
+    assert (str(reply.content)[:24], len(llm.asked)) == ("I could not call a tool.", 3)
+    llm = ScriptedChatModel(script=[error, GOOD])
+    reply = wait(with_tool_call_retry(llm, TOOLS).ainvoke("go"))
+    assert reply.tool_calls == GOOD.tool_calls
+    with pytest.raises(NormalizationError) as caught:
+        mended(error, max_retries=0, on_failure="error")
+    assert caught.value.__cause__ is error
+
+
+def test_other_errors_go_through() -> None:
+    """What is not about the protocol is not ours, least of all how LangGraph interrupts."""
+    GraphBubbleUp = type("GraphBubbleUp", (Exception,), {})  # noqa: N806 - a class
+    interrupt = type("GraphInterrupt", (GraphBubbleUp,), {})("error parsing tool call")
+    for error in (ConnectionError("down"), interrupt):
+        with pytest.raises(type(error)):
+            mended(error)
+        llm = ScriptedChatModel(script=[error])
+        with pytest.raises(type(error)):
+            wait(with_tool_call_retry(llm, TOOLS).ainvoke("go"))
+        assert not is_protocol_error(error)
+
+
+def test_clients_that_fail_to_validate() -> None:
+    """Arguments that are no object make a client fail while it builds the message."""
+    with pytest.raises(ValueError, match="validation error") as caught:
+        AIMessage("", tool_calls=[{"name": "f", "args": [1], "id": "1"}])
+    assert is_protocol_error(caught.value)
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream", "batch"])
+def test_every_way_to_run(way: str) -> None:
+    """Sync and async, at once and streaming, a bad reply is corrected, and told of."""
+    llm = ScriptedChatModel(script=["Let me search for that.", GOOD])
+    model = with_tool_call_retry(llm, TOOLS)
+    events = Events()
+    config: Any = {"callbacks": [events]}
+
+    async def collected() -> list[Any]:
+        return [m async for m in model.astream("go", config)]
+
+    run: dict[str, Any] = {
+        "invoke": lambda: [model.invoke("go", config)],
+        "ainvoke": lambda: [wait(model.ainvoke("go", config))],
+        "stream": lambda: list(model.stream("go", config)),
+        "astream": lambda: wait(collected()),
+        "batch": lambda: model.batch(["go"], config),
+    }
+    [reply] = run[way]()
+    assert reply.tool_calls == GOOD.tool_calls
+    assert [tags for name, tags in events.runs if name == "model"] == [
+        ("loopmend:attempt:1",),
+        ("loopmend:attempt:2",),
+    ]
+    [(name, data)] = events.custom
+    assert (name, data["attempt"]) == ("loopmend_retry", 1)
+    assert "tells what will be done" in data["correction"]
+
+
+def test_cut_off_in_a_stream() -> None:
+    """While it streams LangChain completes cut off arguments; here the model is asked again."""
+    llm = ScriptedChatModel(script=[broken('{"query": "Os'), GOOD])
+    [reply] = with_tool_call_retry(llm, TOOLS).stream("go")
+    assert reply.tool_calls[0]["args"] == {"query": "Oslo"}
+
+
+def test_bound_to_tools() -> None:
+    """Binding tools to it binds them to the model, and makes them known."""
+    bound = with_tool_call_retry(ScriptedChatModel(script=["Let me search.", GOOD])).bind_tools(
+        [search]
+    )
+    assert isinstance(bound, ToolCallRetry)
+    assert [described["name"] for described in bound.tools] == ["search"]
+    assert bound.invoke("go").tool_calls == GOOD.tool_calls
+
+
+def test_described_tools_are_remembered() -> None:
+    """Tools are described once as long as they are the same objects."""
+    cache = ToolboxCache()
+    first = cache.get([search])
+    assert cache.get([search]) is first
+    assert cache.get([echo]) is not first
+    assert cache.get([echo, search]).tools.keys() == {"echo", "search"}
+
+    @tool("search")
+    def another(page: int) -> str:
+        """Search again."""
+        return str(page)
+
+    assert list(cache.get([echo, another]).tools["search"].parameters) == ["page"]
