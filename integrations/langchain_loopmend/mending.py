@@ -34,10 +34,20 @@ from loopmend import (
 )
 from loopmend import ToolCall as CoreCall
 from loopmend.reading.fitting import fits
-from loopmend.reading.response import is_cut_off
+from loopmend.reading.intent import is_plain
+from loopmend.reading.response import is_unusual
 from loopmend.reading.tools import Toolbox
 
-__all__ = ["Mended", "Mender", "OnFailure", "Steps", "adrive", "drive", "is_protocol_error"]
+__all__ = [
+    "Mended",
+    "Mender",
+    "OnFailure",
+    "Steps",
+    "adrive",
+    "drive",
+    "is_clean",
+    "is_protocol_error",
+]
 
 OnFailure = Union[Literal["continue", "error"], Callable[[GiveUp, AIMessage], AIMessage]]
 """What to do when all corrections were in vain."""
@@ -102,7 +112,8 @@ class Mender:
     ) -> None:
         self.patterns = patterns
         self.on_failure = on_failure
-        self._policy = RetryPolicy(max_retries, dialect="native")
+        # Where calls in the text are made anyway, another form would only confuse.
+        self._policy = RetryPolicy(max_retries, dialect="any" if salvage else "native")
         self._at_first = ReadingConfig(salvage=salvage, detect_signals=False)
         self._afterwards = replace(self._at_first, after_tool_result=True)
 
@@ -113,8 +124,6 @@ class Mender:
         refused: list[Failure] = []
         while True:
             reply = yield added
-            if not isinstance(reply, Exception) and _is_clean(reply, tools):
-                return Mended(reply, tuple(refused), "mended" if refused else "clean")
             turn = self._judge(reply, tools, config)
             decision = self._policy.decide(turn, len(refused), tools)
             if isinstance(decision, Accept):  # never of an exception, which is a failure
@@ -187,21 +196,34 @@ async def adrive(steps: Steps, ask: Callable[[list[BaseMessage]], Awaitable[AIMe
             return cast("Mended", done.value)
 
 
-def _is_clean(reply: AIMessage, tools: Toolbox) -> bool:
-    """Tell quickly whether a reply is nothing but calls that fit, as most of them are."""
-    if type(reply) is not AIMessage or reply.content != "" or reply.invalid_tool_calls:
+def is_clean(reply: BaseMessage, tools: Toolbox) -> bool:
+    """Tell quickly whether a reply is one that mending would return as it is.
+
+    Most are: nothing but calls that fit, or plain prose. What takes a second look is not.
+    """
+    if type(reply) is not AIMessage or reply.invalid_tool_calls:
         return False
-    calls = reply.tool_calls
-    if not calls or is_cut_off(finish_reason(reply.response_metadata)):
+    content, calls = reply.content, reply.tool_calls
+    if not isinstance(content, str) or is_unusual(finish_reason(reply.response_metadata)):
         return False
-    return all(fits(call["name"], call["args"], tools) for call in calls)
+    if not calls:
+        return is_plain(content)
+    fit = all(fits(call["name"], call["args"], tools) for call in calls)
+    return content == "" and fit and _have_ids(calls)
+
+
+def _have_ids(calls: Sequence[ToolCall]) -> bool:
+    """Tell whether each call has an id of its own; small servers leave them out."""
+    ids = {call["id"] for call in calls}
+    return len(ids) == len(calls) and None not in ids
 
 
 def _accepted(reply: AIMessage, turn: Turn, refused: tuple[Failure, ...]) -> Mended:
     calls = [action for action in turn.actions if isinstance(action, CoreCall)]
     if turn.fidelity == "salvaged" and turn.failure is not None:
         return Mended(_salvaged(reply, turn, calls), (*refused, turn.failure), "salvaged")
-    if turn.fidelity == "repaired" and turn.dialect == "native":
+    mend = turn.fidelity == "repaired" or not _have_ids(reply.tool_calls)
+    if mend and turn.dialect == "native":
         reply = _with_calls(reply, calls, reply.content)
     return Mended(reply, refused, "mended" if refused else "clean")
 
@@ -216,12 +238,13 @@ def _salvaged(reply: AIMessage, turn: Turn, calls: list[CoreCall]) -> AIMessage:
 
 
 def _with_calls(reply: AIMessage, calls: list[CoreCall], content: Any) -> AIMessage:
-    ids = [call["id"] for call in (*reply.tool_calls, *reply.invalid_tool_calls)]
-    ids += [None] * (len(calls) - len(ids))
-    made = [
-        ToolCall(name=call.name, args=_arguments(call), id=id or f"call_{uuid.uuid4().hex}")
-        for call, id in zip(calls, ids, strict=False)
-    ]
+    known = [call["id"] for call in (*reply.tool_calls, *reply.invalid_tool_calls)]
+    ids: list[str] = []
+    for at in range(len(calls)):
+        id = known[at] if at < len(known) else None
+        ids.append(f"call_{uuid.uuid4().hex}" if id is None or id in ids else id)
+    pairs = zip(calls, ids, strict=True)
+    made = [ToolCall(name=call.name, args=_arguments(call), id=id) for call, id in pairs]
     return _replaced(reply, content, made)
 
 

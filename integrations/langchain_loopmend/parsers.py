@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeVar, Union
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
 
 from langchain_core.agents import AgentAction, AgentFinish
 from langchain_core.output_parsers import BaseOutputParser
 from langchain_core.outputs import Generation
-from pydantic import BeforeValidator, ConfigDict, PrivateAttr
+from pydantic import BeforeValidator, ConfigDict
 from typing_extensions import override
 
 from langchain_loopmend.errors import ActionParseException
@@ -28,6 +29,8 @@ from loopmend import (
     Turn,
     read_turn,
 )
+from loopmend.reading.clean import clean_parts
+from loopmend.reading.fitting import fit_text
 from loopmend.reading.tools import Toolbox
 
 __all__ = ["AgentActionOutputParser", "AgentActionsOutputParser", "ReadingOutputParser"]
@@ -63,17 +66,19 @@ class ReadingOutputParser(BaseOutputParser[T]):
     dialect: Dialect = "react"
     """How the model was asked to write; says how it is corrected, not how it is read."""
 
-    _toolbox: Toolbox | None = PrivateAttr(default=None)
-    _config: ReadingConfig = PrivateAttr(default_factory=ReadingConfig)
+    _signals: ClassVar[bool | Literal["tags"]] = True
 
-    @override
-    def model_post_init(self, context: Any, /) -> None:
-        """Prepare what every reading needs."""
-        self._toolbox = None if self.tools is None else toolbox(self.tools)
-        self._config = ReadingConfig(
+    @cached_property
+    def _toolbox(self) -> Toolbox | None:
+        return None if self.tools is None else toolbox(self.tools)
+
+    @cached_property
+    def _config(self) -> ReadingConfig:
+        return ReadingConfig(
             plain_text=self.plain_text,
             action_and_answer=self.action_and_answer,
             strict=self.strict,
+            detect_signals=self._signals,
         )
 
     @classmethod
@@ -106,7 +111,10 @@ class ReadingOutputParser(BaseOutputParser[T]):
         Raises:
             ActionParseException: It cannot be read for sure.
         """
-        return self._accept(text, read_turn(text, tools=self._toolbox, config=self._config))
+        turn = read_turn(text, tools=self._toolbox, config=self._config)
+        if turn.failure is not None:
+            raise self._refused(text, turn, turn.failure)
+        return self._result(text, turn)
 
     @override
     async def aparse(self, text: str) -> T:
@@ -116,18 +124,15 @@ class ReadingOutputParser(BaseOutputParser[T]):
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> T:
         """Read a reply with its own calls and the reason why it stopped."""
-        return self._accept(*read_generation(result[0], self._toolbox, self._config))
+        text, turn = read_generation(result[0], self._toolbox, self._config)
+        if turn.failure is not None:
+            raise self._refused(text, turn, turn.failure)
+        return self._result(text, turn)
 
     @override
     async def aparse_result(self, result: list[Generation], *, partial: bool = False) -> T:
         """Read a reply; nothing is waited for, so no thread is needed."""
         return self.parse_result(result, partial=partial)
-
-    def _accept(self, text: str, turn: Turn) -> T:
-        """Return what the turn means, or raise."""
-        if turn.failure is not None:
-            raise self._refused(text, turn, turn.failure)
-        return self._result(text, turn)
 
     def _refused(self, text: str, turn: Turn, failure: Failure) -> ActionParseException:
         return ActionParseException(text, turn, failure, self.correct(turn))
@@ -137,6 +142,8 @@ class ReadingOutputParser(BaseOutputParser[T]):
 
 
 class _AgentParser(ReadingOutputParser[T]):
+    _signals: ClassVar[bool | Literal["tags"]] = "tags"  # phrases say nothing about actions
+
     ask_user: Literal["finish", "error"] = "finish"
     """Whether a question to the user ends the run, or is an error because nobody would answer."""
     tool_input: Literal["auto", "text"] = "auto"
@@ -145,18 +152,12 @@ class _AgentParser(ReadingOutputParser[T]):
     A LangChain `Tool`, which takes one text, is given text either way if it is in `tools`.
     """
 
-    _text_tools: frozenset[str] = PrivateAttr(default=frozenset())
-
-    @override
-    def model_post_init(self, context: Any, /) -> None:
-        """Remember which tools take one text."""
-        super().model_post_init(context)
-        self._text_tools = frozenset(t["name"] for t in self.tools or () if is_text_tool(t))
+    @cached_property
+    def _text_tools(self) -> frozenset[str]:
+        return frozenset(t["name"] for t in self.tools or () if is_text_tool(t))
 
     def _input(self, call: ToolCall) -> str | dict[str, Any]:
         given = call.arguments
-        if isinstance(given, str):
-            return given
         as_text = self.tool_input == "text" or (call.name in self._text_tools and len(given) != 1)
         if as_text or not isinstance(given, dict):
             return json.dumps(given, ensure_ascii=False)
@@ -165,16 +166,18 @@ class _AgentParser(ReadingOutputParser[T]):
     def _finish(self, text: str, turn: Turn) -> AgentFinish:
         action = turn.actions[0] if turn.actions else None
         log = text[: turn.span[1]].rstrip() or text
+        if isinstance(action, Final):
+            return AgentFinish({"output": action.content}, log)
         if isinstance(action, AskUser):
             if self.ask_user == "error":
                 failure = Failure(FailurePattern.NO_ACTION, "It asks the user.", turn.span)
                 raise self._refused(text, Turn(failure=failure), failure)
             return AgentFinish({"output": action.question, "ask_user": action.question}, log)
-        said = action.content if isinstance(action, Final) else text.strip()
-        return AgentFinish({"output": said}, log)
+        return AgentFinish({"output": text.strip()}, log)
 
     def _action(self, call: ToolCall, log: str) -> AgentAction:
-        return AgentAction(tool=call.name, tool_input=self._input(call), log=log)
+        given = call.arguments
+        return AgentAction(call.name, given if isinstance(given, str) else self._input(call), log)
 
 
 class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
@@ -197,15 +200,36 @@ class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
     """
 
     @override
+    def parse(self, text: str) -> AgentAction | AgentFinish:
+        """Read a text.
+
+        Raises:
+            ActionParseException: It cannot be read for sure.
+        """
+        return self._at_a_glance(text) or super().parse(text)
+
+    def _at_a_glance(self, text: str) -> AgentAction | AgentFinish | None:
+        """Return what a text in plain lines says, as most are, without making a turn of it."""
+        parts = clean_parts(text)
+        if parts is None:
+            return None
+        _, name, content = parts
+        if name is None:
+            return AgentFinish({"output": content}, text.rstrip())
+        tools = self._toolbox
+        given = content if tools is None else fit_text(name, content, tools)
+        return AgentAction(name, given, text.rstrip()) if isinstance(given, str) else None
+
+    @override
     def _result(self, text: str, turn: Turn) -> AgentAction | AgentFinish:
-        calls = [action for action in turn.actions if isinstance(action, ToolCall)]
-        if not calls:
+        call = turn.actions[0] if turn.actions else None
+        if not isinstance(call, ToolCall):
             return self._finish(text, turn)
         # Several calls share one place in the text, and native ones have none: then the log
         # is written from what is executed.
-        exact = len(calls) == 1 and turn.dialect != "native"
-        log = text[: turn.span[1]].rstrip() if exact else _written(turn, calls[0])
-        return self._action(calls[0], log)
+        exact = len(turn.actions) == 1 and turn.dialect != "native"
+        log = text[: turn.span[1]].rstrip() if exact else _written(turn, call)
+        return self._action(call, log)
 
     @property
     def _type(self) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from typing import Final as Constant
+from typing import NamedTuple
 
 from loopmend.contracts.actions import Final, ToolCall
 from loopmend.contracts.signal_detection import STUCK_PHRASES, UNCERTAINTY_PHRASES
 from loopmend.reading.turn import Turn
 
-__all__ = ["read_clean"]
+__all__ = ["CleanParts", "clean_parts", "read_clean"]
 
 # Lines without anything that could be markup. U+FF1A is the full-width colon.
 _MARKUP: Constant = r"\n<`*{}\[\]\uff1a"
@@ -28,20 +29,37 @@ _REFUSED: Constant = frozenset({"none", "null", "na", "finish", "respond", "noth
 _PHRASES: Constant = (*STUCK_PHRASES, *UNCERTAINTY_PHRASES)
 
 
-def read_clean(text: str) -> Turn | None:
-    """Return the turn if it is one thought and one action or answer, in plain lines."""
+class CleanParts(NamedTuple):
+    """What a turn in plain lines consists of."""
+
+    thought: str
+    name: str | None
+    """The tool's name; `None` for an answer."""
+    content: str
+    """The input or the answer."""
+
+
+def clean_parts(text: str) -> CleanParts | None:
+    """Return the parts of a text that is one thought and one action or answer, in plain lines."""
     if not text.startswith("Thought: "):
         return None
     match = _REACT.fullmatch(text)
-    if match is None or _may_signal(text):
+    if match is None:
         return None
     thought, name, given, answer = match.groups()
-    start = text.index("\n") + 1
     if answer is not None:
-        return Turn((Final(answer),), thought, dialect="react", span=(start, len(text)))
-    if name.lower() in _REFUSED:
+        return CleanParts(thought, None, answer)
+    return None if name.lower() in _REFUSED else CleanParts(thought, name, given)
+
+
+def read_clean(text: str, *, phrases: bool = True) -> Turn | None:
+    """Return the turn if it is one thought and one action or answer, in plain lines."""
+    parts = clean_parts(text)
+    if parts is None or (phrases and _may_signal(text)):
         return None
-    return Turn((ToolCall(name, given),), thought, dialect="react", span=(start, len(text)))
+    thought, name, content = parts
+    action = Final(content) if name is None else ToolCall(name, content)
+    return Turn((action,), thought, dialect="react", span=(text.index("\n") + 1, len(text)))
 
 
 def _may_signal(text: str) -> bool:

@@ -16,7 +16,7 @@ from loopmend.reading.scalars import Tear
 from loopmend.reading.tools import Toolbox, ToolSpec
 from loopmend.reading.turn import Failure, FailurePattern, Repair
 
-__all__ = ["fit", "fits"]
+__all__ = ["fit", "fit_text", "fits"]
 
 _INTEGER: Final = re.compile(r"[-+]?\d{1,300}")
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -70,6 +70,21 @@ def fits(name: str, arguments: Any, tools: Toolbox) -> bool:
         elif type(value) not in _AS_THEY_ARE:
             return False
     return all(key in arguments for key in spec.required)
+
+
+def fit_text(name: str, text: str, tools: Toolbox) -> str | dict[str, Any] | None:
+    """Return what a tool takes of one line of plain text, or `None` if that takes a second look."""
+    spec = tools.tools.get(name)
+    if spec is None:
+        return None
+    if not spec.known:
+        return text
+    arguments = _single(text, spec)
+    if arguments is None:
+        return None
+    schema = next((spec.parameters.get(key) for key in arguments), None)
+    plainly = isinstance(schema, dict) and schema.get("type") == "string"
+    return arguments if plainly else None
 
 
 def _by_arguments(arguments: Any, tools: Toolbox) -> ToolSpec | None:

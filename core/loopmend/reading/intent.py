@@ -8,7 +8,7 @@ from typing import Final
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern
 
-__all__ = ["find_fault"]
+__all__ = ["find_fault", "is_plain"]
 
 _VERBS: Final = "|".join(
     (
@@ -53,6 +53,7 @@ _CLAIM: Final = re.compile(
 _OBSERVED: Final = re.compile(
     r"\W{0,10}(?:Observation|Tool (?:output|response))\s{0,3}:", re.IGNORECASE
 )
+_RESULT_TAG: Final = re.compile(r"</?tool_(?:response|result|output)s?>", re.IGNORECASE)
 _CODE: Final = re.compile(
     r"(?:[A-Za-z_]\w{0,60}\s{0,3}=\s{0,3}(?:\[|\{|\"\"\"|'''|\w{1,60}\()|import \w"
     r"|from \w{1,60} import|def \w{1,60}\(|for \w{1,60} in [^\n]{1,80}:)"
@@ -68,10 +69,24 @@ _MARKUP: Final = re.compile(
     r"|\"tool_calls\"\s{0,3}:",
     re.IGNORECASE,
 )
+# Whatever any pattern here, any dialect or any tag needs to be found: most answers have none
+# of it, and one search is cheaper than all of them.
+_SUSPECT: Final = re.compile(
+    r"[^ -~\s]|[<{\[(:=`]|\b(?:I['\u2019]|I\s+(?:will|am|shall|need|should|would|can)\b"
+    r"|let(?:['\u2019]|\s+me\b)|we\s+(?:will|need|should)\b"
+    r"|(?:now|import|from|def|for|tool|repeat|action)\b)"
+    r"|\A\W{0,10}(?:Currently )?[a-z]+ing\b",
+    re.IGNORECASE,
+)
 _SENTENCE: Final = re.compile(r"(?<=[.!…。])\s")
 _SHORT: Final = 400
 _LONGEST_WORDLESS: Final = 3
 _MOST_SENTENCES: Final = 2
+
+
+def is_plain(text: str) -> bool:
+    """Tell quickly whether a text is prose beyond doubt: no dialect, no tag, no intent."""
+    return _SUSPECT.search(text) is None and not text.isspace() and text != ""
 
 
 def find_fault(said: str, tools: Toolbox | None, length: int) -> Failure | None:
@@ -89,7 +104,7 @@ def find_fault(said: str, tools: Toolbox | None, length: int) -> Failure | None:
     if _MARKUP.search(said):
         message = "There is tool markup, but no call that can be read."
         return Failure(FailurePattern.MALFORMED, message, whole)
-    if _OBSERVED.match(said):
+    if _OBSERVED.match(said) or _RESULT_TAG.search(said):
         message = "A tool's output is written down, but no tool was called."
         return Failure(FailurePattern.FABRICATED_OUTPUT, message, whole)
     if len(said) < _SHORT and not said.endswith(("?", "\uff1f")):

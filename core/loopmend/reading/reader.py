@@ -21,9 +21,9 @@ from loopmend.contracts.signals import (
 from loopmend.errors import ActionParseError
 from loopmend.reading.clean import read_clean
 from loopmend.reading.dialects import DIALECTS
-from loopmend.reading.fitting import fit, fits
+from loopmend.reading.fitting import fit, fit_text, fits
 from loopmend.reading.found import Call, Dialect, Found, Source
-from loopmend.reading.intent import find_fault
+from loopmend.reading.intent import find_fault, is_plain
 from loopmend.reading.native import read_native
 from loopmend.reading.segments import segment
 from loopmend.reading.signals import read_signal
@@ -33,8 +33,10 @@ from loopmend.reading.turn import Failure, FailurePattern, Fidelity, ReadingConf
 __all__ = ["read_turn"]
 
 _DEFAULT = ReadingConfig()
-# Every dialect needs one of these somewhere; prose mostly has none of them.
-_EVIDENCE = re.compile(r"[<{\[(:=\uff1a]|tool\?", re.IGNORECASE)
+# Only before a thought or an action is it another turn; a quiz may hold questions as well.
+_NEXT_QUESTION = re.compile(
+    r"^[ \t]*Question(?: \d{1,3})?:[^\n]*\n\s{0,20}(?:Thought|Action)(?: \d{1,3})?:", re.MULTILINE
+)
 # A wrapper such as `<function_calls>` may stand between the word and the call.
 _EXAMPLE = re.compile(
     r"\b(?:for example|example|e\.g\.)\s*[:,]\s*(?:<[\w:]{1,40}>\s*)?\Z", re.IGNORECASE
@@ -74,27 +76,51 @@ def read_turn(
     toolbox = toolbox_of(tools)
     if native_calls:
         return _strictly(_native(text, toolbox, native_calls, config), config)
-    if not config.dialects and (clean := _clean(text, toolbox)) is not None:
-        return clean
+    if "Question" in text and (end := _run_on(text)) is not None:
+        return _strictly(_until(text, end, toolbox, config), config)
+    if not config.dialects and text.startswith("Thought: "):
+        clean = read_clean(text, phrases=config.detect_signals is True)
+        if clean is not None and (clean := _fitted(clean, toolbox)) is not None:
+            return clean
+    if not config.dialects and is_plain(text) and _takes_prose(config):
+        return Turn((Final(text.strip()),), span=(0, len(text)))
     source = Source(segment(text), toolbox)
-    if not config.dialects and not _EVIDENCE.search(text):
-        return _plain(source, config)
     found, dialect = _find(source, (*config.dialects, *DIALECTS))
     if found is not None:
         return _strictly(_conclude(source, _chosen(found, config), dialect, config), config)
     return _strictly(_unended(source, config) or _plain(source, config), config)
 
 
-def _clean(text: str, tools: Toolbox | None) -> Turn | None:
-    """Read a turn that keeps the form to the letter and fits the tools as it is."""
-    turn = read_clean(text)
-    if turn is None or tools is None or not isinstance(call := turn.actions[0], ToolCall):
+def _run_on(text: str) -> int | None:
+    """Return where a model goes on with a question of its own, as if it were another example."""
+    for match in _NEXT_QUESTION.finditer(text):
+        if text[: match.start()].strip():
+            return match.start()
+    return None
+
+
+def _until(text: str, end: int, tools: Toolbox | None, config: ReadingConfig) -> Turn:
+    """Read a text up to a place, and note that the rest was cut off."""
+    turn = read_turn(text[:end], tools=tools, config=replace(config, strict=False))
+    repair = Repair("made-up question cut off", (end, len(text)))
+    fidelity: Fidelity = "repaired" if turn.fidelity == "exact" else turn.fidelity
+    return replace(turn, fidelity=fidelity, repairs=(*turn.repairs, repair))
+
+
+def _takes_prose(config: ReadingConfig) -> bool:
+    """Tell whether prose is the answer as it is, and phrases in it do not matter."""
+    return config.detect_signals is not True and config.plain_text == "answer"
+
+
+def _fitted(turn: Turn, tools: Toolbox | None) -> Turn | None:
+    """Return a turn of one action as the tools take it, if that is plain to see."""
+    if tools is None or not isinstance(call := turn.actions[0], ToolCall):
         return turn
-    repairs: list[Repair] = []
-    fitted = fit(Call(call.name, call.arguments, turn.span), tools, repairs)
-    if repairs or not isinstance(fitted, ToolCall):
-        return None
-    return replace(turn, actions=(fitted,))
+    arguments = fit_text(call.name, call.arguments, tools)
+    if arguments is None or arguments is call.arguments:
+        return None if arguments is None else turn
+    fitted = ToolCall(call.name, arguments)
+    return Turn((fitted,), turn.thought, dialect="react", span=turn.span)
 
 
 def _strictly(turn: Turn, config: ReadingConfig) -> Turn:
@@ -226,7 +252,7 @@ def _signal(source: Source, actions: list[AgentAction], config: ReadingConfig) -
     """Return the signal; beside a call one that would end the run does not count."""
     if not config.detect_signals:
         return None
-    signal = read_signal(source.segments.say())
+    signal = read_signal(source.segments.say(), phrases=config.detect_signals is True)
     calls = any(isinstance(action, ToolCall) for action in actions)
     return None if calls and isinstance(signal, (Answer, Stuck, Yield)) else signal
 
@@ -241,7 +267,8 @@ def _plain(source: Source, config: ReadingConfig) -> Turn:
         message = "There is only thinking." if thought else "Nothing was said."
         return Turn((), thought, failure=Failure(FailurePattern.EMPTY, message, whole))
     fault = find_fault(said, source.tools, whole[1])
-    signal = read_signal(said) if config.detect_signals else None
+    phrases = config.detect_signals is True
+    signal = read_signal(said, phrases=phrases) if config.detect_signals else None
     if fault is None and config.plain_text == "error":
         message = "There is neither an action nor an answer in the form that was asked for."
         fault = _unless_element(said, Failure(FailurePattern.NO_ACTION, message, whole))

@@ -13,7 +13,7 @@ from loopmend.reading.reader import read_turn
 from loopmend.reading.tools import Toolbox, Tools, toolbox_of
 from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Turn
 
-__all__ = ["is_cut_off", "read_response"]
+__all__ = ["is_unusual", "read_response"]
 
 Protocol = Literal["native", "text"]
 """How calls were asked for: through the provider's interface, or in the text."""
@@ -74,22 +74,25 @@ def read_response(  # noqa: PLR0913 - all but the text by name
     reason = (finish_reason or "").lower()
     if broken_calls:
         turn = _with_broken(text, [*calls, *broken_calls], toolbox, config)
-        return _broken(turn, len(calls), text, reason, salvage=config.salvage and bool(toolbox))
+        failed = _broken(turn, len(calls), text, reason)
+        return _salvaged(failed, turn, toolbox) if config.salvage else failed
     if not calls and reason in _MALFORMED_REASONS:
         message = f"The provider reports `{reason}`."
         return _failed(Turn(), FailurePattern.MALFORMED, message, len(text))
-    turn = read_turn(text, tools=toolbox, native_calls=calls, config=config)
+    turn = read_turn(text, tools=toolbox, native_calls=calls, config=replace(config, salvage=False))
     if reason in _CUT_REASONS and _may_be_cut(turn, text):
         message = "The reply was cut off at its length limit in the middle of a call."
         return _failed(turn, FailurePattern.TRUNCATED, message, len(text))
     if protocol == "native" and not calls and _calls(turn):
-        return _textual(turn, toolbox, config)
+        failed = _textual(turn)
+        return _salvaged(failed, turn, toolbox) if config.salvage else failed
     return turn
 
 
-def is_cut_off(finish_reason: str | None) -> bool:
-    """Tell whether a finish reason says that the reply reached its length limit."""
-    return finish_reason is not None and finish_reason.lower() in _CUT_REASONS
+def is_unusual(finish_reason: str | None) -> bool:
+    """Tell whether a finish reason says that the reply is cut off or malformed."""
+    reason = (finish_reason or "").lower()
+    return reason in _CUT_REASONS or reason in _MALFORMED_REASONS
 
 
 def _with_broken(
@@ -103,8 +106,8 @@ def _with_broken(
     return read_turn(text, tools=tools, native_calls=calls, config=sure)
 
 
-def _broken(turn: Turn, whole: int, text: str, reason: str, *, salvage: bool) -> Turn:
-    """Say that a call could not be decoded; with `salvage`, decode it if that is sure."""
+def _broken(turn: Turn, whole: int, text: str, reason: str) -> Turn:
+    """Say that a call could not be decoded, whatever else may be wrong with it."""
     if reason in _CUT_REASONS:
         message = "The reply was cut off at its length limit in the middle of a call."
         return _failed(turn, FailurePattern.TRUNCATED, message, len(text))
@@ -112,8 +115,7 @@ def _broken(turn: Turn, whole: int, text: str, reason: str, *, salvage: bool) ->
         return turn
     name = _calls(turn)[whole].name
     message = f"The arguments of `{name[:80]}` are not JSON."
-    failed = _failed(turn, FailurePattern.MALFORMED, message, len(text), name)
-    return replace(failed, actions=turn.actions, fidelity="salvaged") if salvage else failed
+    return _failed(turn, FailurePattern.MALFORMED, message, len(text), name)
 
 
 def _calls(turn: Turn) -> list[ToolCall]:
@@ -126,13 +128,30 @@ def _may_be_cut(turn: Turn, text: str) -> bool:
     return calls and not text[turn.span[1] :].strip()
 
 
-def _textual(turn: Turn, tools: Toolbox | None, config: ReadingConfig) -> Turn:
+def _textual(turn: Turn) -> Turn:
     call = _calls(turn)[0]
     message = f"The call of `{call.name[:80]}` is written as text, so that nothing is called."
     pattern = FailurePattern.TEXTUAL_CALL
-    failed = replace(turn, actions=(), failure=Failure(pattern, message, turn.span, call.name))
-    vouched = config.salvage and tools is not None
-    return replace(failed, actions=turn.actions, fidelity="salvaged") if vouched else failed
+    return replace(turn, actions=(), failure=Failure(pattern, message, turn.span, call.name))
+
+
+def _salvaged(failed: Turn, turn: Turn, tools: Toolbox | None) -> Turn:
+    """Return the calls of a turn all the same, if the tools vouch for each of them."""
+    cut = failed.failure is not None and failed.failure.pattern is FailurePattern.TRUNCATED
+    if tools is None or turn.failure is not None or cut:
+        return failed
+    if not all(_vouched(call, tools) for call in _calls(turn)):
+        return failed
+    return replace(failed, actions=turn.actions, fidelity="salvaged")
+
+
+def _vouched(call: ToolCall, tools: Toolbox) -> bool:
+    """Tell whether a tool takes just these arguments, as far as it says what it takes."""
+    spec = tools.tools[call.name]
+    if not spec.known:
+        return True
+    given = set(call.arguments)
+    return set(spec.required) <= given <= set(spec.parameters)
 
 
 def _failed(

@@ -13,8 +13,9 @@ from loopmend.reading.turn import Failure, FailurePattern, Turn
 
 __all__ = ["Accept", "GiveUp", "Message", "Retry", "RetryDecision", "RetryPolicy"]
 
-AskedDialect = Literal["react", "json", "native"]
-"""How the model was asked to write: ReAct text, one JSON action, or the provider's own calls."""
+AskedDialect = Literal["react", "json", "native", "any"]
+"""How the model was asked to write: ReAct text, one JSON action, the provider's own calls, or in
+whichever way it does."""
 
 # Told in words, without a colon after a keyword and without a brace: no parser, ours or
 # another's, may take a correction for an action when it comes back in a transcript.
@@ -26,6 +27,8 @@ FORMATS: Final[dict[AskedDialect, str]] = {
     "name and an object of arguments, or final with a content, or ask_user with a question.",
     "native": "Call the tool through the tool calling interface, not in the text. If no tool is "
     "needed, answer in plain words.",
+    "any": "Call the tool again in the same form as before, with its exact name and an object "
+    "with its arguments. If no tool is needed, answer in plain words.",
 }
 _REASONS: Final = {
     FailurePattern.NARRATED: "Tools only run when they are called; telling what you will do runs "
@@ -139,7 +142,8 @@ class RetryPolicy:
             parts = ["Your reply still cannot be used. Change it in just this way."]
         parts += [_what_is_wrong(failure), _REASONS.get(failure.pattern, "")]
         parts += [_tool_line(failure, tools), FORMATS[self.dialect]]
-        if attempt and tools.tools:
+        lost = failure.pattern is FailurePattern.UNKNOWN_TOOL and failure.nearest is None
+        if (attempt or lost) and tools.tools:
             names = ", ".join(map(_safe, list(tools.tools)[:_LISTED_TOOLS]))
             parts.append(f"The only tools are {names}.")
         return " ".join(part for part in parts if part)

@@ -37,13 +37,13 @@ _DENIED: Final = re.compile(
 _EXPLICIT: Final = DetectionConfig(detect_implicit=False)
 
 
-def read_signal(said: str) -> MetaSignal | None:
+def read_signal(said: str, *, phrases: bool = True) -> MetaSignal | None:
     """Return the meta-signal in what a model says, explicit tags before phrases."""
     if "<" in said:
         signal = _explicit(said)
         if signal is not None:
             return signal
-    return _implicit(said)
+    return _implicit(said) if phrases else None
 
 
 def _explicit(said: str) -> MetaSignal | None:

@@ -109,8 +109,8 @@ class ReadingConfig:
     """Also return actions that are only likely, with `fidelity="salvaged"`."""
     after_tool_result: bool = False
     """Whether the turn follows a tool's result: then saying nothing is a way to finish."""
-    detect_signals: bool = True
-    """Whether to look for meta-signals."""
+    detect_signals: bool | Literal["tags"] = True
+    """Whether to look for meta-signals: all, none, or only those in tags and not in phrases."""
     dialects: tuple[Dialect, ...] = ()
     """Dialects of your own, tried before the built-in ones."""
     plain_text: Literal["answer", "error"] = "answer"

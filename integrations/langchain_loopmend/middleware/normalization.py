@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Awaitable, Callable, Collection
 from typing import Annotated, Any
 
@@ -17,9 +16,18 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.mending import Mended, Mender, OnFailure, Steps, adrive, drive
+from langchain_loopmend.mending import (
+    Mended,
+    Mender,
+    OnFailure,
+    Steps,
+    adrive,
+    drive,
+    is_clean,
+)
 from langchain_loopmend.schemas import ToolboxCache
 from loopmend import MAX_NORMALIZATION_RETRIES, FailurePattern
+from loopmend.reading.tools import Toolbox
 
 __all__ = ["NormalizationMiddleware", "NormalizationState"]
 
@@ -30,11 +38,11 @@ Result = ModelResponse[Any] | ExtendedModelResponse[Any]
 class NormalizationState(AgentState[Any]):
     """The agent's state, with a report for each reply that was not accepted at once."""
 
-    normalization: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput, operator.add]]
+    normalization: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput]]
 
 
 class _Settled(Exception):
-    """The model node has already dealt with the reply, as structured output or in part."""
+    """There is nothing to mend: the reply is clean, or the model node has dealt with it."""
 
     def __init__(self, response: Response) -> None:
         super().__init__()
@@ -112,12 +120,13 @@ class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
     ) -> Result:
         """Call the model until its reply can be used."""
+        tools = self._toolboxes.get(request.tools)
 
         def ask(added: list[BaseMessage]) -> AIMessage:
-            return _reply(handler(_asked(request, added)))
+            return _reply(handler(_asked(request, added)), tools, at_first=not added)
 
         try:
-            return _result(drive(self._steps(request), ask))
+            return _result(request, drive(self._steps(request, tools), ask))
         except _Settled as settled:
             return settled.response
 
@@ -128,18 +137,18 @@ class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[Response]],
     ) -> Result:
         """Call the model until its reply can be used, without blocking."""
+        tools = self._toolboxes.get(request.tools)
 
         async def ask(added: list[BaseMessage]) -> AIMessage:
-            return _reply(await handler(_asked(request, added)))
+            return _reply(await handler(_asked(request, added)), tools, at_first=not added)
 
         try:
-            return _result(await adrive(self._steps(request), ask))
+            return _result(request, await adrive(self._steps(request, tools), ask))
         except _Settled as settled:
             return settled.response
 
-    def _steps(self, request: ModelRequest[Any]) -> Steps:
+    def _steps(self, request: ModelRequest[Any], tools: Toolbox) -> Steps:
         answered = bool(request.messages) and isinstance(request.messages[-1], ToolMessage)
-        tools = self._toolboxes.get(request.tools)
         return self._mender.steps(tools, after_tool_result=answered)
 
 
@@ -147,17 +156,21 @@ def _asked(request: ModelRequest[Any], added: list[BaseMessage]) -> ModelRequest
     return request.override(messages=[*request.messages, *added]) if added else request  # type: ignore[list-item]
 
 
-def _reply(response: Response) -> AIMessage:
-    """Return the one reply of a response, unless the model node has dealt with it already."""
+def _reply(response: Response, tools: Toolbox, *, at_first: bool) -> AIMessage:
+    """Return the one reply of a response, unless there is nothing to mend about it."""
     reply = response.result[0] if len(response.result) == 1 else None
-    if response.structured_response is None and isinstance(reply, AIMessage):
-        return reply
-    raise _Settled(response)
+    if response.structured_response is not None or not isinstance(reply, AIMessage):
+        raise _Settled(response)
+    if at_first and is_clean(reply, tools):
+        raise _Settled(response)
+    return reply
 
 
-def _result(mended: Mended) -> Result:
+def _result(request: ModelRequest[Any], mended: Mended) -> Result:
     response: Response = ModelResponse(result=[mended.message])
     if not mended.refused:
         return response
-    update = {"normalization": [mended.report()]}
+    # Added up here: a reducer would cost every step of every run, mended or not.
+    earlier: Any = request.state.get("normalization") or []
+    update = {"normalization": [*earlier, mended.report()]}
     return ExtendedModelResponse(model_response=response, command=Command(update=update))

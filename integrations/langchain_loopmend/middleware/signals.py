@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
@@ -30,7 +29,7 @@ OnSignal = Callable[[MetaSignal, AIMessage], AIMessage | None]
 class MetaSignalState(AgentState[Any]):
     """The agent's state, with the signals of its replies, oldest first."""
 
-    meta_signals: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput, operator.add]]
+    meta_signals: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput]]
 
 
 class MetaSignalMiddleware(AgentMiddleware[MetaSignalState, Any, Any]):
@@ -66,7 +65,7 @@ class MetaSignalMiddleware(AgentMiddleware[MetaSignalState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
     ) -> Result:
         """Call the model and record its signal."""
-        return self._recorded(handler(request))
+        return self._recorded(request, handler(request))
 
     @override
     async def awrap_model_call(
@@ -75,9 +74,9 @@ class MetaSignalMiddleware(AgentMiddleware[MetaSignalState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[Response]],
     ) -> Result:
         """Call the model without blocking and record its signal."""
-        return self._recorded(await handler(request))
+        return self._recorded(request, await handler(request))
 
-    def _recorded(self, response: Response) -> Result:
+    def _recorded(self, request: ModelRequest[Any], response: Response) -> Result:
         reply = response.result[0] if response.result else None
         if not isinstance(reply, AIMessage):
             return response
@@ -85,11 +84,12 @@ class MetaSignalMiddleware(AgentMiddleware[MetaSignalState, Any, Any]):
         signal = read_turn(text).signal if text else None
         if signal is None or (reply.tool_calls and "</" not in text):
             return response
+        earlier: Any = request.state.get("meta_signals") or []
         mended = self._mended(reply, signal)
         result = [mended, *response.result[1:]]
         return ExtendedModelResponse(
             model_response=ModelResponse(result, response.structured_response),
-            command=Command(update={"meta_signals": [to_data(signal)]}),
+            command=Command(update={"meta_signals": [*earlier, to_data(signal)]}),
         )
 
     def _mended(self, reply: AIMessage, signal: MetaSignal) -> AIMessage:

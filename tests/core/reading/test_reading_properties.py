@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopmend import ReadingConfig, Repair, ToolCall, Turn, from_json, read_turn, to_json
-from loopmend.reading.dialects import DIALECTS
 from loopmend.reading.fitting import fit, fits
 from loopmend.reading.found import Call, Source
-from loopmend.reading.reader import _EVIDENCE
-from loopmend.reading.segments import segment
+from loopmend.reading.intent import is_plain
 from loopmend.reading.tools import Toolbox
 from tests.core.strategies import emitted_text, json_values
 
@@ -89,12 +87,28 @@ def test_hostile_repetition_is_linear(piece: str) -> None:
 TOOL = {"name": "search", "parameters": {"properties": {"q": {"type": "string"}}}}
 
 
-@given(emitted_text.filter(lambda text: not _EVIDENCE.search(text)))
-def test_prose_without_evidence_is_in_no_dialect(text: str) -> None:
-    """What is read the short way, as prose, is prose to every dialect."""
-    for tools in (None, Toolbox(["search"])):
-        source = Source(segment(text), tools)
-        assert [d.name for d in DIALECTS if d.read(source) is not None] == []
+prose = st.lists(
+    st.sampled_from(
+        [
+            *("The", "answer", "is", "Oslo", "search", "Search", "use", "will", "checking", "?"),
+            *("Checking", "Thought", "Observation", "created", "confirmed", "stuck", "cannot", "N"),
+            *("times", "should", "be", "one", "of", "x", "Do", "need", "to", "a", "No", "Yes", "."),
+        ]
+    ),
+    max_size=9,
+).map(" ".join)
+
+
+@given((emitted_text | prose).filter(is_plain), st.sampled_from([None, ["search"]]))
+def test_the_short_way_of_prose_is_the_long_one(text: str, tools: Any) -> None:
+    """What is prose beyond doubt is the answer to every dialect and every rule."""
+    ways: list[Any] = [False, "tags"]
+    for signals in ways:
+        short = ReadingConfig(detect_signals=signals)
+        long = ReadingConfig(detect_signals=signals, dialects=(_Silent(),))
+        assert read_turn(text, tools=tools, config=short) == read_turn(
+            text, tools=tools, config=long
+        )
 
 
 @given(

@@ -22,7 +22,9 @@ from langchain_loopmend import (
     with_action_retry,
     with_tool_call_retry,
 )
+from langchain_loopmend.mending import Mended, Mender, is_clean
 from langchain_loopmend.middleware import LoopGuardMiddleware, NormalizationMiddleware
+from langchain_loopmend.schemas import tool_schemas, toolbox
 from langchain_loopmend.testing import ScriptedChatModel
 from tests.core.strategies import emitted_text
 from tests.integrations.langchain.tools import TOOLS, wait
@@ -119,6 +121,18 @@ def assert_valid(asked: list[BaseMessage]) -> None:
             assert None not in found
             pending = [str(id) for id in dict.fromkeys(found)]
     assert pending == []
+
+
+@given(messages | emitted_text.map(AIMessage), st.booleans())
+def test_clean_replies_are_those_that_need_no_mending(reply: AIMessage, after: bool) -> None:  # noqa: FBT001
+    """The quick check says yes only where mending returns the reply as it is."""
+    tools = toolbox(tool_schemas(TOOLS))
+    steps = Mender().steps(tools, after_tool_result=after)
+    next(steps)
+    if is_clean(reply, tools):
+        with pytest.raises(StopIteration) as done:
+            steps.send(reply)
+        assert done.value.value == Mended(reply)
 
 
 class Steps(AgentMiddleware):

@@ -122,6 +122,17 @@ def test_names_and_types_are_put_right() -> None:
     assert len(llm.asked) == 1
 
 
+def test_calls_get_ids_of_their_own() -> None:
+    """A call without an id, or with that of another, would make LangGraph fail."""
+    for ids in ((None, None), ("1", "1"), ("1", None)):
+        made = [{"name": "search", "args": {"query": "x"}, "id": id} for id in ids]
+        reply, _ = mended(AIMessage("", tool_calls=made))
+        found = [call["id"] for call in reply.tool_calls]
+        assert len({*found}) == 2
+        assert None not in found
+        assert found[0] == (ids[0] or found[0])
+
+
 def test_salvage_only_on_request() -> None:
     """A call in the text is made if that is wanted and the tools vouch for it, else corrected."""
     text = 'Sure! {"name": "search", "arguments": {"query": "Oslo"}}'
