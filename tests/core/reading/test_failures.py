@@ -184,3 +184,45 @@ def test_salvage_returns_what_is_likely() -> None:
         '{"name": "f", "arguments": {}}', tools=["g"], config=ReadingConfig(salvage=True)
     )
     assert (unknown.actions, unknown.fidelity) == ((), "exact")
+
+
+@pytest.mark.parametrize(
+    "text", ["<tool_response>\n24 degrees\n</tool_response>", "24 degrees\n</tool_response>"]
+)
+def test_made_up_results_in_tags(text: str) -> None:
+    """A tool's result in its tags was made up, as no tool was called."""
+    failure = read_turn(text).failure
+    assert failure is not None
+    assert failure.pattern is P.FABRICATED_OUTPUT
+
+
+RUN_ON = "\n\nQuestion: What is next?\nThought: I need a tool\nAction: search\nAction Input: next"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Thought: x\nFinal Answer: 42", Final("42")),
+        ("23 * 17 = 391", Final("23 * 17 = 391")),
+        ("Thought: x\nAction: search\nAction Input: Oslo", ToolCall("search", "Oslo")),
+    ],
+)
+def test_a_question_of_its_own_is_cut_off(text: str, expected: object) -> None:
+    """A model that goes on with another question is read up to there."""
+    turn = read_turn(text + RUN_ON)
+    assert turn.actions == (expected,)
+    assert turn.fidelity == "repaired"
+    assert turn.repairs[-1].what == "made-up question cut off"
+    assert turn.repairs[-1].span[1] == len(text + RUN_ON)
+    assert read_turn(text + RUN_ON, config=ReadingConfig(strict=True)).failure is not None
+
+
+def test_other_questions_stay() -> None:
+    """The question that leads a transcript, and questions in an answer, are no run-on."""
+    led = read_turn("Question: Where?\nThought: x\nAction: search\nAction Input: Oslo")
+    assert led.actions == (ToolCall("search", "Oslo"),)
+    quiz = "Final Answer: a quiz\nQuestion: Where is Oslo?\nIn Norway."
+    assert read_turn(quiz).repairs == ()
+    failed = read_turn("Thought: hm" + RUN_ON).failure
+    assert failed is not None
+    assert failed.pattern is P.NO_ACTION

@@ -108,6 +108,17 @@ def test_broken_calls(arguments: str, pattern: FailurePattern, *, salvaged: bool
         assert turn.fidelity == "salvaged"
 
 
+@pytest.mark.parametrize("arguments", ['{"x": "Oslo"}', "{}", '{"q": "Oslo", "x": 1}'])
+def test_salvage_needs_the_tools_to_vouch(arguments: str) -> None:
+    """A call that lacks an argument, or has one too many, is corrected and never made."""
+    text = f'<tool_call>{{"name": "find", "arguments": {arguments}}}</tool_call>'
+    assert read_response(text, tools=TOOLS, config=SALVAGE).actions == ()
+    assert read_response(text, tools=["find"], config=SALVAGE).fidelity == "salvaged"
+    native = {"name": "find", "args": {"x": "Oslo"}, "id": "1"}
+    turn = read_response("", calls=[native], tools=TOOLS, config=SALVAGE)
+    assert (turn.actions, turn.failure and turn.failure.pattern) == ((), P.BAD_ARGUMENTS)
+
+
 def test_broken_calls_without_a_name() -> None:
     """There is nothing to call then."""
     for name in (None, 5):

@@ -126,3 +126,14 @@ def test_retries_never_exceed_the_bound(replies: list[str], bound: int) -> None:
         else:
             attempt = decision.attempt
         assert attempt <= bound
+
+
+def test_an_unknown_tool_without_a_likeness_lists_the_tools() -> None:
+    """Who names a tool that is like no other has to be told what there is, at once."""
+    assert "The only tools are search, now, bare." in correction("Action: xyzzy\nAction Input: x")
+    assert "The only tools" not in correction("Action: serach\nAction Input: x")
+
+
+def test_any_form_may_be_kept() -> None:
+    """Where calls in the text are used, the model is not asked for another form."""
+    assert "in the same form as before" in correction("Action: xyzzy[x]", dialect="any")
