@@ -13,6 +13,7 @@ from loopmend.contracts.task_input import TaskStateInput, ToolSearchStats
 __all__ = ["observe_conversation", "response_skeleton"]
 
 _RECENT: Final = 5
+_SHORT: Final = 60
 _CODE: Final = re.compile(r"^\s{0,3}```", re.MULTILINE)
 _LIST: Final = re.compile(r"^\s{0,8}(?:[-*+]|\d{1,3}[.)])\s", re.MULTILINE)
 _HEADING: Final = re.compile(r"^#{1,6}\s", re.MULTILINE)
@@ -72,7 +73,10 @@ def observe_conversation(
         "user_content": user_messages[-1] if user_messages else "",
         "intents": ("execution",) if tool_count else (),
         "tool_search_stats": ToolSearchStats(tool_count, tool_count) if tool_count else None,
-        "recent_response_skeletons": [response_skeleton(reply) for reply in recent],
+        # Short replies are all alike in their structure, which says nothing.
+        "recent_response_skeletons": [
+            response_skeleton(reply) for reply in recent if len(reply) > _SHORT
+        ],
         "recent_user_message_lengths": [len(message) for message in user_messages[-_RECENT:]],
         "self_echo_fragments": extract_echo_fragments(recent),
     }

@@ -47,11 +47,13 @@ __all__ = [
     "drive",
     "is_clean",
     "is_protocol_error",
+    "without_calls",
 ]
 
 OnFailure = Union[Literal["continue", "error"], Callable[[GiveUp, AIMessage], AIMessage]]
 """What to do when all corrections were in vain."""
 
+_SAME: Final = "same"
 _NOT_RUN: Final = "Not run, because another call of the same reply could not be used."
 _PROTOCOL_ERROR: Final = re.compile(
     r"error parsing tool call|failed to parse tool call|tool_use_failed|malformed.function.call",
@@ -117,14 +119,27 @@ class Mender:
         self._at_first = ReadingConfig(salvage=salvage, detect_signals=False)
         self._afterwards = replace(self._at_first, after_tool_result=True)
 
-    def steps(self, tools: Toolbox, *, after_tool_result: bool) -> Steps:
-        """Say what to do until a reply can be used or all retries are used up."""
+    def steps(
+        self,
+        tools: Toolbox | None,
+        *,
+        after_tool_result: bool,
+        refused: list[Failure] | None = None,
+    ) -> Steps:
+        """Say what to do until a reply can be used or all retries are used up.
+
+        Args:
+            tools: What is on offer, or `None` if that is unknown.
+            after_tool_result: Whether saying nothing is a way to finish.
+            refused: Where to note why replies were refused, for whoever asks meanwhile.
+        """
         config = self._afterwards if after_tool_result else self._at_first
         added: list[BaseMessage] = []
-        refused: list[Failure] = []
+        refused = [] if refused is None else refused
         while True:
             reply = yield added
-            turn = self._judge(reply, tools, config)
+            # Who was corrected is asked for something: nothing is no answer to that.
+            turn = self._judge(reply, tools, self._at_first if refused else config)
             decision = self._policy.decide(turn, len(refused), tools)
             if isinstance(decision, Accept):  # never of an exception, which is a failure
                 return _accepted(cast("AIMessage", reply), turn, tuple(refused))
@@ -134,11 +149,16 @@ class Mender:
                 return self._given_up(reply, decision, tuple(refused))
             added = [*added, *_feedback(reply, failure, decision.messages[0].content)]
 
-    def _judge(self, reply: AIMessage | Exception, tools: Toolbox, config: ReadingConfig) -> Turn:
+    def _judge(
+        self, reply: AIMessage | Exception, tools: Toolbox | None, config: ReadingConfig
+    ) -> Turn:
         if isinstance(reply, Exception):
+            if FailurePattern.MALFORMED not in self.patterns:
+                raise reply
             message = "The provider could not decode the call."
             return Turn(failure=Failure(FailurePattern.MALFORMED, message, (0, 0)))
-        if not tools.tools and not reply.tool_calls and not reply.invalid_tool_calls:
+        calls = reply.tool_calls or reply.invalid_tool_calls
+        if tools is not None and not tools.tools and not calls:
             return Turn()  # without tools there is no protocol to break
         turn = read_message(reply, tools, config, "native")
         failure = turn.failure
@@ -214,8 +234,8 @@ def is_clean(reply: BaseMessage, tools: Toolbox) -> bool:
 
 def _have_ids(calls: Sequence[ToolCall]) -> bool:
     """Tell whether each call has an id of its own; small servers leave them out."""
-    ids = {call["id"] for call in calls}
-    return len(ids) == len(calls) and None not in ids
+    ids = {call["id"] for call in calls if call["id"]}
+    return len(ids) == len(calls)
 
 
 def _accepted(reply: AIMessage, turn: Turn, refused: tuple[Failure, ...]) -> Mended:
@@ -242,7 +262,7 @@ def _with_calls(reply: AIMessage, calls: list[CoreCall], content: Any) -> AIMess
     ids: list[str] = []
     for at in range(len(calls)):
         id = known[at] if at < len(known) else None
-        ids.append(f"call_{uuid.uuid4().hex}" if id is None or id in ids else id)
+        ids.append(f"call_{uuid.uuid4().hex}" if not id or id in ids else id)
     pairs = zip(calls, ids, strict=True)
     made = [ToolCall(name=call.name, args=_arguments(call), id=id) for call, id in pairs]
     return _replaced(reply, content, made)
@@ -253,21 +273,31 @@ def _arguments(call: CoreCall) -> dict[str, Any]:
     return call.arguments if isinstance(call.arguments, dict) else {"__arg1": call.arguments}
 
 
-def _replaced(reply: AIMessage, content: Any, calls: list[ToolCall]) -> AIMessage:
+def _replaced(
+    reply: AIMessage, content: Any, calls: list[ToolCall], *, id: str | None = _SAME
+) -> AIMessage:
     """Return the reply with other calls, and without what the provider wrote about the old ones."""
     kept = {k: v for k, v in reply.additional_kwargs.items() if k not in _RAW_CALLS}
     return AIMessage(
-        content=content,
+        content=_without_blocks(content),
         tool_calls=calls,
         additional_kwargs=kept,
         response_metadata=reply.response_metadata,
         usage_metadata=reply.usage_metadata,
-        id=reply.id,
+        id=reply.id if id is _SAME else id,
         name=reply.name,
     )
 
 
 _RAW_CALLS: Final = frozenset({"tool_calls", "function_call"})
+_CALL_BLOCKS: Final = frozenset({"tool_use", "function_call", "tool_call", "invalid_tool_call"})
+
+
+def _without_blocks(content: Any) -> Any:
+    """Leave out what a provider wrote about calls in the content itself; LangChain adds it anew."""
+    if not isinstance(content, list):
+        return content
+    return [b for b in content if not isinstance(b, dict) or b.get("type") not in _CALL_BLOCKS]
 
 
 def _without_calls(reply: AIMessage, failure: Failure) -> AIMessage:
@@ -276,37 +306,49 @@ def _without_calls(reply: AIMessage, failure: Failure) -> AIMessage:
     return _replaced(reply, said or f"I could not call a tool. {failure.message}", [])
 
 
+def without_calls(reply: AIMessage) -> AIMessage:
+    """Return a reply with all it holds but its calls."""
+    return _replaced(reply, reply.content, [])
+
+
 def _feedback(reply: AIMessage | Exception, failure: Failure, words: str) -> list[BaseMessage]:
     """Return the refused reply and an answer to each of its calls, or the correction alone."""
     if isinstance(reply, Exception):
         return [HumanMessage(words)]
-    calls = [c for c in (*reply.tool_calls, *reply.invalid_tool_calls) if c["id"] is not None]
+    calls = _shown_calls(reply)
     if not calls:
         said = text_of(reply).strip()
         return [*([AIMessage(said)] if said else []), HumanMessage(words)]
-    shown = _with_ids_only(reply)
-    return [shown, *_answers(calls, failure, words)]
+    return [_replaced(reply, reply.content, calls, id=None), *_answers(calls, failure, words)]
 
 
-def _with_ids_only(reply: AIMessage) -> AIMessage:
-    """Return the reply without calls that cannot be answered, as they have no id."""
-    known = [call for call in reply.tool_calls if call["id"] is not None]
-    broken = [call for call in reply.invalid_tool_calls if call["id"] is not None]
-    shown = AIMessage(content=reply.content, additional_kwargs=dict(reply.additional_kwargs))
-    shown.tool_calls, shown.invalid_tool_calls = known, broken
-    return shown
+def _shown_calls(reply: AIMessage) -> list[ToolCall]:
+    """Return the calls as the model is shown them: each id once, and arguments that are JSON.
+
+    Calls without an id cannot be answered, so they are not shown.
+    """
+    shown: dict[str, ToolCall] = {}
+    for call in reply.tool_calls:
+        if call["id"]:
+            shown.setdefault(call["id"], call)
+    for broken in reply.invalid_tool_calls:
+        if broken["id"]:
+            made = ToolCall(name=broken["name"] or "unknown", args={}, id=broken["id"])
+            shown.setdefault(broken["id"], made)
+    return list(shown.values())
 
 
-def _answers(calls: Sequence[Any], failure: Failure, words: str) -> list[BaseMessage]:
+def _answers(calls: Sequence[ToolCall], failure: Failure, words: str) -> list[BaseMessage]:
     """Answer each call once: the one at fault with the correction, the others in short."""
-    at_fault = next((c for c in calls if c["name"] == failure.tool), calls[0])
-    answers: dict[str, BaseMessage] = {}
-    for call in calls:
-        content = words if call["id"] == at_fault["id"] else _NOT_RUN
-        answers.setdefault(
-            call["id"],
-            ToolMessage(
-                content, tool_call_id=call["id"], name=call["name"] or "unknown", status="error"
-            ),
+    named = next((call for call in calls if call["name"] == failure.tool), None)
+    at_fault = calls[0] if named is None and len(calls) == 1 else named
+    answers: list[BaseMessage] = [
+        ToolMessage(
+            words if call is at_fault else _NOT_RUN,
+            tool_call_id=str(call["id"]),
+            name=call["name"],
+            status="error",
         )
-    return list(answers.values())
+        for call in calls
+    ]
+    return answers if at_fault is not None else [*answers, HumanMessage(words)]

@@ -25,6 +25,7 @@ __all__ = [
     "as_text",
     "finish_reason",
     "has_other_content",
+    "is_whole",
     "put_together",
     "read_generation",
     "read_message",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 _REASONS: Final = ("finish_reason", "stop_reason", "done_reason")
+_BESIDE: Final = ("audio", "refusal")
 _TEXTUAL: Final = frozenset({"text", "reasoning", "thinking", "redacted_thinking", "tool_use"})
 
 
@@ -47,7 +49,9 @@ def finish_reason(info: dict[str, Any] | None) -> str | None:
 
 
 def has_other_content(message: AIMessage) -> bool:
-    """Tell whether a message holds more than words and calls, such as an image."""
+    """Tell whether a message holds more than words and calls, such as an image or a refusal."""
+    if any(message.additional_kwargs.get(key) for key in _BESIDE):
+        return True
     blocks = message.content if isinstance(message.content, list) else []
     return any(isinstance(b, dict) and b.get("type", "text") not in _TEXTUAL for b in blocks)
 
@@ -90,13 +94,14 @@ def _calls(message: AIMessage) -> tuple[list[Any], list[Any]]:
     """
     if isinstance(message, AIMessageChunk) and message.tool_call_chunks:
         chunks: list[Any] = list(message.tool_call_chunks)
-        whole = [bool(chunk["name"]) and _is_whole(chunk["args"]) for chunk in chunks]
+        whole = [bool(chunk["name"]) and is_whole(chunk["args"]) for chunk in chunks]
         calls = [c for c, ok in zip(chunks, whole, strict=True) if ok]
         return calls, [c for c, ok in zip(chunks, whole, strict=True) if not ok]
     return list(message.tool_calls), list(message.invalid_tool_calls)
 
 
-def _is_whole(arguments: str | None) -> bool:
+def is_whole(arguments: str | None) -> bool:
+    """Tell whether the text of arguments is a whole object."""
     try:
         return isinstance(json.loads(arguments or "{}"), dict)
     except (ValueError, RecursionError):

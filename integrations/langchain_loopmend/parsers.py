@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
 
@@ -11,7 +11,7 @@ from langchain_core.agents import AgentAction, AgentFinish
 from langchain_core.output_parsers import BaseOutputParser
 from langchain_core.outputs import Generation
 from pydantic import BeforeValidator, ConfigDict
-from typing_extensions import override
+from typing_extensions import Self, override
 
 from langchain_loopmend.errors import ActionParseException
 from langchain_loopmend.formats import Dialect, format_instructions
@@ -39,6 +39,9 @@ T = TypeVar("T")
 
 
 def _described(tools: Any) -> Any:
+    if isinstance(tools, str):
+        msg = "`tools` must be several tools, not one str"
+        raise ValueError(msg)  # noqa: TRY004 - pydantic reports it
     return tools if tools is None else tool_schemas(tools)
 
 
@@ -80,6 +83,12 @@ class ReadingOutputParser(BaseOutputParser[T]):
             strict=self.strict,
             detect_signals=self._signals,
         )
+
+    @override
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy, made anew so that other tools and options are taken up."""
+        known = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self)(**{**known, **(update or {})})
 
     @classmethod
     @override
@@ -208,9 +217,9 @@ class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
         """
         return self._at_a_glance(text) or super().parse(text)
 
-    def _at_a_glance(self, text: str) -> AgentAction | AgentFinish | None:
+    def _at_a_glance(self, text: Any) -> AgentAction | AgentFinish | None:
         """Return what a text in plain lines says, as most are, without making a turn of it."""
-        parts = clean_parts(text)
+        parts = clean_parts(text) if isinstance(text, str) else None
         if parts is None:
             return None
         _, name, content = parts

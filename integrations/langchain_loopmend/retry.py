@@ -281,9 +281,10 @@ class RetryingOutputParser(BaseOutputParser[T]):
 
     def _instructions(self) -> str:
         try:
-            return self.parser.get_format_instructions()
+            told = self.parser.get_format_instructions()
         except NotImplementedError:  # the base class has none
             return ""
+        return told.replace("exactly one of [{tool_names}]", "one of those on offer")
 
     def _concluded(self, outcome: Any) -> T:
         if isinstance(outcome, Exhausted):

@@ -26,7 +26,9 @@ def tool_schema(tool: Any) -> dict[str, Any] | None:
     if isinstance(tool, Mapping):
         if is_text_tool(tool):
             return dict(tool)
-        if "type" in tool and not {"function", "name", "title"} & set(tool):
+        inner = tool.get("function")
+        named = inner if isinstance(inner, Mapping) else tool
+        if not isinstance(named.get("name") or named.get("title"), str):
             return None
     if isinstance(tool, Tool) and tool.args_schema is None:
         return {"name": tool.name, "input": "text"}

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, cast
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableSerializable
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSerializable
 from pydantic import ConfigDict, Field, SkipValidation
 from typing_extensions import override
 
@@ -39,8 +39,8 @@ class ToolCallRetry(RunnableSerializable[LanguageModelInput, AIMessage]):
 
     llm: Annotated[Runnable[Any, Any], SkipValidation()]
     """The chat model."""
-    tools: list[dict[str, Any]] = Field(default_factory=list)
-    """What is on offer, described."""
+    tools: list[dict[str, Any]] | None = None
+    """What is on offer, described; `None` if that is unknown."""
     max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0)
     """How often the model is asked again; never exceeded."""
     salvage: bool = False
@@ -136,7 +136,8 @@ class ToolCallRetry(RunnableSerializable[LanguageModelInput, AIMessage]):
     def _steps(self, messages: list[BaseMessage]) -> Steps:
         mender = Mender(self.max_retries, salvage=self.salvage, on_failure=self.on_failure)
         answered = bool(messages) and isinstance(messages[-1], ToolMessage)
-        return mender.steps(toolbox(self.tools), after_tool_result=answered)
+        known = None if self.tools is None else toolbox(self.tools)
+        return mender.steps(known, after_tool_result=answered)
 
 
 def with_tool_call_retry(
@@ -154,7 +155,8 @@ def with_tool_call_retry(
 
     Args:
         llm: A chat model, bound to its tools or not.
-        tools: What it is bound to; leave it out if `bind_tools` is called on the result.
+        tools: What is on offer; found by itself if the model is bound to it, or if
+            `bind_tools` is called on the result.
         max_retries: How often the model is asked again at most.
         salvage: Whether to use calls that were written as text if the tools vouch for them.
         on_failure: Whether to return the last reply or to raise `NormalizationError`.
@@ -165,11 +167,18 @@ def with_tool_call_retry(
     """
     return ToolCallRetry(
         llm=llm,
-        tools=tool_schemas(tools or ()),
+        tools=_offered(llm, tools),
         max_retries=max_retries,
         salvage=salvage,
         on_failure=on_failure,
     )
+
+
+def _offered(llm: Runnable[Any, Any], tools: Iterable[Any] | None) -> list[dict[str, Any]] | None:
+    """Describe the tools that are given, or those that the model is bound to."""
+    if tools is None and isinstance(llm, RunnableBinding):
+        tools = llm.kwargs.get("tools")
+    return None if tools is None else tool_schemas(tools)
 
 
 def _told(attempt: int, added: list[BaseMessage]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any, Final, Union
 
@@ -126,8 +127,14 @@ class _Description:
             return None
         if isinstance(arguments, dict) and len(arguments) == 1:
             key, only = next(iter(arguments.items()))
-            return only if isinstance(only, str) and key in _ANSWERS else None
-        return arguments if isinstance(arguments, str) else None
+            if isinstance(only, str) and key in _ANSWERS:
+                return only
+        if isinstance(arguments, str):
+            return arguments
+        if plain != "final answer":
+            return None
+        # Whatever stands beside these words is the answer, text or not.
+        return "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
 
     def _knows(self, name: str) -> bool:
         return self.tools is not None and self.tools.find(name)[0] is not None

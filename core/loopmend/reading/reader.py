@@ -23,7 +23,7 @@ from loopmend.reading.clean import read_clean
 from loopmend.reading.dialects import DIALECTS
 from loopmend.reading.fitting import fit, fit_text, fits
 from loopmend.reading.found import Call, Dialect, Found, Source
-from loopmend.reading.intent import find_fault, is_plain
+from loopmend.reading.intent import find_fault, has_markup, is_plain
 from loopmend.reading.native import read_native
 from loopmend.reading.segments import segment
 from loopmend.reading.signals import read_signal
@@ -86,9 +86,27 @@ def read_turn(
         return Turn((Final(text.strip()),), span=(0, len(text)))
     source = Source(segment(text), toolbox)
     found, dialect = _find(source, (*config.dialects, *DIALECTS))
+    if found is not None and config.native and _only_talk(source, found, dialect):
+        found = None
     if found is not None:
         return _strictly(_conclude(source, _chosen(found, config), dialect, config), config)
     return _strictly(_unended(source, config) or _plain(source, config), config)
+
+
+def _only_talk(source: Source, found: Found, dialect: str | None) -> bool:
+    """Tell whether a text only talks of calls, where they would go through the interface."""
+    if dialect == "react" and (found.calls or found.failure is not None):
+        names = [call.name for call in found.calls]
+        known = source.tools is not None and any(source.tools.find(n)[0] for n in names)
+        return not known
+    if dialect == "objects" and source.tools is not None:
+        tools = source.tools
+        return all(not tools.find(c.name)[0] and not tools.nearest(c.name) for c in found.calls)
+    if found.failure is not None and not found.calls:
+        return not has_markup(source.segments.say(), native=True)
+    if dialect == "calls":  # prose after a call explains it
+        return bool(source.text[found.span[1] :].strip("` \n\t]);"))
+    return False
 
 
 def _run_on(text: str) -> int | None:
@@ -266,7 +284,9 @@ def _plain(source: Source, config: ReadingConfig) -> Turn:
             return Turn((Final(""),), thought, span=whole)
         message = "There is only thinking." if thought else "Nothing was said."
         return Turn((), thought, failure=Failure(FailurePattern.EMPTY, message, whole))
-    fault = find_fault(said, source.tools, whole[1])
+    fault = find_fault(said, source.tools, whole[1], config)
+    if fault is not None and fault.pattern is FailurePattern.NARRATED:
+        fault = _unless_element(said, fault)  # an attempt in a signal is no plan
     phrases = config.detect_signals is True
     signal = read_signal(said, phrases=phrases) if config.detect_signals else None
     if fault is None and config.plain_text == "error":

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Literal
+from typing import Final as Constant
 
 from loopmend._arguments import not_text
-from loopmend.contracts.actions import ToolCall
+from loopmend.contracts.actions import Final, ToolCall
 from loopmend.reading.native import name_of
 from loopmend.reading.reader import read_turn
 from loopmend.reading.tools import Toolbox, Tools, toolbox_of
@@ -18,11 +19,11 @@ __all__ = ["is_unusual", "read_response"]
 Protocol = Literal["native", "text"]
 """How calls were asked for: through the provider's interface, or in the text."""
 
-_DEFAULT: Final = ReadingConfig()
-_CUT_REASONS: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+_DEFAULT: Constant = ReadingConfig()
+_CUT_REASONS: Constant = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 # Keyed on the reason and never on emptiness alone: an empty turn after a tool's result is a
 # normal way to finish.
-_MALFORMED_REASONS: Final = frozenset(
+_MALFORMED_REASONS: Constant = frozenset(
     {
         "malformed_function_call",
         "malformed_tool_call",
@@ -32,6 +33,12 @@ _MALFORMED_REASONS: Final = frozenset(
         "tool_use_failed",
         "function_call_error",
     }
+)
+
+
+# The provider's own word that it declines; to ask again would lose that.
+_DECLINED_REASONS: Constant = frozenset(
+    {"content_filter", "safety", "refusal", "recitation", "prohibited_content", "blocklist", "spii"}
 )
 
 
@@ -71,6 +78,7 @@ def read_response(  # noqa: PLR0913 - all but the text by name
     if not isinstance(text, str):
         raise not_text(text, "text")
     toolbox = toolbox_of(tools)
+    config = replace(config, native=protocol == "native")
     reason = (finish_reason or "").lower()
     if broken_calls:
         turn = _with_broken(text, [*calls, *broken_calls], toolbox, config)
@@ -79,6 +87,8 @@ def read_response(  # noqa: PLR0913 - all but the text by name
     if not calls and reason in _MALFORMED_REASONS:
         message = f"The provider reports `{reason}`."
         return _failed(Turn(), FailurePattern.MALFORMED, message, len(text))
+    if not calls and not text.strip() and reason in _DECLINED_REASONS:
+        return Turn((Final(""),), span=(0, len(text)))
     turn = read_turn(text, tools=toolbox, native_calls=calls, config=replace(config, salvage=False))
     if reason in _CUT_REASONS and _may_be_cut(turn, text):
         message = "The reply was cut off at its length limit in the middle of a call."

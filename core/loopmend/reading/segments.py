@@ -41,7 +41,7 @@ _TOKENS: Final = "|".join(
     )
 )
 _NOISE: Final = re.compile(
-    rf"<\|(?:{_TOKENS})\|>|\]<\]minimax\[>\[|</?s>|<(?:start|end)_of_turn>(?:model\b)?"
+    rf"<\|start_header_id\|>\w{{1,20}}<\|end_header_id\|>|<\|(?:{_TOKENS})\|>|\]<\]minimax\[>\[|</?s>|<(?:start|end)_of_turn>(?:model\b)?"
     r"|\[/?INST\]|\[END FINAL RESPONSE\]|<\|(?:open|close)\|>(?:response|message)<\|sep\|>"
     rf"|{_START}(?: ?to=user)?<\|channel\|>(?:final|commentary)(?: to=assistant)?"
     r"(?:<\|message\|>|(?=<\|channel\|>))"

@@ -119,6 +119,9 @@ class ReadingConfig:
     """Which one counts where a turn holds both."""
     strict: bool = False
     """Whether a turn that had to be repaired is a failure."""
+    native: bool = False
+    """Whether calls go through the provider's interface: then code, keywords and examples in the
+    text are part of an answer unless they surely are a call of a tool on offer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from typing_extensions import override
 
-from langchain_loopmend.messages import text_of
 from loopmend import CallResult, LoopPolicy, Nudge, Stop
 
 __all__ = ["LoopGuardMiddleware"]
@@ -100,11 +99,14 @@ def _calls(messages: Sequence[AnyMessage]) -> list[CallResult]:
         if isinstance(message, HumanMessage):
             break
         if isinstance(message, ToolMessage):
-            results[message.tool_call_id] = text_of(message)
+            content = message.content
+            results[message.tool_call_id] = content if isinstance(content, str) else repr(content)
         elif isinstance(message, AIMessage):
-            found += [
+            made = [
                 CallResult(call["name"], call["args"], results[call["id"]])
                 for call in reversed(message.tool_calls)
                 if call["id"] in results
             ]
+            # The same call twice in one reply is made at once, not again and again.
+            found += [call for at, call in enumerate(made) if call not in made[:at]]
     return found[::-1]

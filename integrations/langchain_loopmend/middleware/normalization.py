@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import (
@@ -25,8 +25,10 @@ from langchain_loopmend.mending import (
     drive,
     is_clean,
 )
+from langchain_loopmend.middleware.arrivals import Arrived, Listening, as_it_arrived, listen
 from langchain_loopmend.schemas import ToolboxCache
-from loopmend import MAX_NORMALIZATION_RETRIES, FailurePattern
+from loopmend import MAX_NORMALIZATION_RETRIES, Failure, FailurePattern
+from loopmend._arguments import require_int
 from loopmend.reading.tools import Toolbox
 
 __all__ = ["NormalizationMiddleware", "NormalizationState"]
@@ -100,9 +102,11 @@ class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
                 a function of the verdict and the last reply that returns the reply to use.
 
         Raises:
+            TypeError: `max_retries` is not an `int`.
             ValueError: `max_retries` is negative, or a pattern or `on_failure` is unknown.
         """
         super().__init__()
+        require_int(max_retries, "max_retries")
         if max_retries < 0:
             msg = f"max_retries must not be negative, not {max_retries}"
             raise ValueError(msg)
@@ -114,6 +118,7 @@ class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
             max_retries, salvage=salvage, patterns=frozenset(chosen), on_failure=on_failure
         )
         self._toolboxes = ToolboxCache()
+        self._listening = Listening()
 
     @override
     def wrap_model_call(
@@ -121,14 +126,18 @@ class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
     ) -> Result:
         """Call the model until its reply can be used."""
         tools = self._toolboxes.get(request.tools)
+        request = self._listened(request)
+        refused: list[Failure] = []
 
         def ask(added: list[BaseMessage]) -> AIMessage:
-            return _reply(handler(_asked(request, added)), tools, at_first=not added)
+            with listen() as arrived:
+                response = handler(_asked(request, added))
+            return _reply(response, arrived, tools, at_first=not added)
 
         try:
-            return _result(request, drive(self._steps(request, tools), ask))
+            return _result(request, drive(self._steps(request, tools, refused), ask))
         except _Settled as settled:
-            return settled.response
+            return _settled(request, settled.response, refused)
 
     @override
     async def awrap_model_call(
@@ -138,38 +147,60 @@ class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
     ) -> Result:
         """Call the model until its reply can be used, without blocking."""
         tools = self._toolboxes.get(request.tools)
+        request = self._listened(request)
+        refused: list[Failure] = []
 
         async def ask(added: list[BaseMessage]) -> AIMessage:
-            return _reply(await handler(_asked(request, added)), tools, at_first=not added)
+            with listen() as arrived:
+                response = await handler(_asked(request, added))
+            return _reply(response, arrived, tools, at_first=not added)
 
         try:
-            return _result(request, await adrive(self._steps(request, tools), ask))
+            return _result(request, await adrive(self._steps(request, tools, refused), ask))
         except _Settled as settled:
-            return settled.response
+            return _settled(request, settled.response, refused)
 
-    def _steps(self, request: ModelRequest[Any], tools: Toolbox) -> Steps:
-        answered = bool(request.messages) and isinstance(request.messages[-1], ToolMessage)
-        return self._mender.steps(tools, after_tool_result=answered)
+    def _listened(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        model = self._listening.get(request.model)
+        return request if model is request.model else request.override(model=model)
+
+    def _steps(self, request: ModelRequest[Any], tools: Toolbox, refused: list[Failure]) -> Steps:
+        # The state's messages: other middleware may have added a nudge to the request's.
+        messages = request.state.get("messages") or request.messages
+        answered = bool(messages) and isinstance(messages[-1], ToolMessage)
+        return self._mender.steps(tools, after_tool_result=answered, refused=refused)
 
 
 def _asked(request: ModelRequest[Any], added: list[BaseMessage]) -> ModelRequest[Any]:
     return request.override(messages=[*request.messages, *added]) if added else request  # type: ignore[list-item]
 
 
-def _reply(response: Response, tools: Toolbox, *, at_first: bool) -> AIMessage:
+def _reply(response: Response, arrived: Arrived, tools: Toolbox, *, at_first: bool) -> AIMessage:
     """Return the one reply of a response, unless there is nothing to mend about it."""
     reply = response.result[0] if len(response.result) == 1 else None
     if response.structured_response is not None or not isinstance(reply, AIMessage):
         raise _Settled(response)
+    if arrived:
+        reply = as_it_arrived(reply, arrived)
     if at_first and is_clean(reply, tools):
         raise _Settled(response)
     return reply
 
 
+def _settled(request: ModelRequest[Any], response: Response, refused: list[Failure]) -> Result:
+    """Return what the model node dealt with, and the report if replies were refused before."""
+    if not refused:
+        return response
+    mended = Mended(cast("AIMessage", response.result[0]), tuple(refused), "mended")
+    return _reported(request, response, mended)
+
+
 def _result(request: ModelRequest[Any], mended: Mended) -> Result:
     response: Response = ModelResponse(result=[mended.message])
-    if not mended.refused:
-        return response
+    return _reported(request, response, mended) if mended.refused else response
+
+
+def _reported(request: ModelRequest[Any], response: Response, mended: Mended) -> Result:
     # Added up here: a reducer would cost every step of every run, mended or not.
     earlier: Any = request.state.get("normalization") or []
     update = {"normalization": [*earlier, mended.report()]}

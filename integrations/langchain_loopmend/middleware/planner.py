@@ -123,8 +123,17 @@ class PlannerMiddleware(AgentMiddleware[PlannerState, Any, Any]):
         hints = planned.get("hints") if self._inject else None
         if not hints:
             return request
-        told = [] if request.system_message is None else [text_of(request.system_message)]
-        return request.override(system_message=SystemMessage("\n\n".join([*told, *hints])))
+        return request.override(system_message=_with_hints(request.system_message, hints))
+
+
+def _with_hints(told: SystemMessage | None, hints: list[str]) -> SystemMessage:
+    """Return the system message with hints after it; blocks stay blocks."""
+    text = "\n\n".join(hints)
+    if told is None:
+        return SystemMessage(text)
+    if isinstance(told.content, str):
+        return SystemMessage(f"{told.content}\n\n{text}")
+    return SystemMessage(content=[*told.content, {"type": "text", "text": text}])
 
 
 def _from_messages(state: Any, runtime: Runtime[Any]) -> TaskStateInput:  # noqa: ARG001 - a hook

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import (
@@ -16,11 +16,14 @@ from langchain_core.messages import AIMessage
 from langgraph.types import Command
 from typing_extensions import NotRequired, override
 
+from langchain_loopmend.mending import without_calls
 from langchain_loopmend.messages import text_of
-from loopmend import MetaSignal, Stuck, Yield, read_turn, to_data
+from loopmend import MetaSignal, ReadingConfig, Stuck, Yield, read_turn, to_data
 
 __all__ = ["MetaSignalMiddleware", "MetaSignalState"]
 
+_ALL: Final = ReadingConfig()
+_TAGS: Final = ReadingConfig(detect_signals="tags")
 Response = ModelResponse[Any]
 Result = ModelResponse[Any] | ExtendedModelResponse[Any]
 OnSignal = Callable[[MetaSignal, AIMessage], AIMessage | None]
@@ -81,8 +84,9 @@ class MetaSignalMiddleware(AgentMiddleware[MetaSignalState, Any, Any]):
         if not isinstance(reply, AIMessage):
             return response
         text = text_of(reply)
-        signal = read_turn(text).signal if text else None
-        if signal is None or (reply.tool_calls and "</" not in text):
+        config = _TAGS if reply.tool_calls else _ALL
+        signal = read_turn(text, config=config).signal if text else None
+        if signal is None:
             return response
         earlier: Any = request.state.get("meta_signals") or []
         mended = self._mended(reply, signal)
@@ -94,8 +98,6 @@ class MetaSignalMiddleware(AgentMiddleware[MetaSignalState, Any, Any]):
 
     def _mended(self, reply: AIMessage, signal: MetaSignal) -> AIMessage:
         if self._end and reply.tool_calls and isinstance(signal, (Stuck, Yield)):
-            reply = AIMessage(
-                content=text_of(reply), response_metadata=reply.response_metadata, id=reply.id
-            )
+            reply = without_calls(reply)
         chosen = self._on_signal(signal, reply) if self._on_signal is not None else None
         return reply if chosen is None else chosen

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import CallbackManager
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
@@ -30,6 +31,7 @@ from langchain_loopmend.middleware import (
     NormalizationMiddleware,
     PlannerMiddleware,
 )
+from langchain_loopmend.middleware.arrivals import Listening
 from langchain_loopmend.middleware.loops import _calls
 from langchain_loopmend.testing import ScriptedChatModel, call
 from loopmend import FailurePattern, GiveUp
@@ -475,3 +477,157 @@ def test_resumed_runs_keep_their_reports() -> None:
     run.invoke(QUESTION, config)
     result = run.invoke(QUESTION, config)
     assert len(result["normalization"]) == 2
+
+
+# What a second pair of eyes found
+
+
+@pytest.mark.parametrize("reason", [None, "stop", "tool_calls"])
+def test_cut_off_arguments_of_a_stream_are_never_run(reason: str | None) -> None:
+    """LangChain completes them while it streams; what really arrived decides, sync and async."""
+    ran: list[str] = []
+
+    def delete(path: str) -> str:
+        """Delete a file."""
+        ran.append(path)
+        return "gone"
+
+    bad = broken('{"path": "/home/bob/tm', name="delete")
+    bad.response_metadata = {"finish_reason": reason} if reason else {}
+    script = [bad, call("delete", path="/home/bob/tmp"), "Done."]
+
+    async def collected(run: Any) -> list[Any]:
+        return [part async for part in run.astream(QUESTION, stream_mode=["messages", "updates"])]
+
+    for middleware in ([], [NormalizationMiddleware()]):
+        run, _ = agent(*script, tools=[delete], middleware=middleware)
+        list(run.stream(QUESTION, stream_mode=["messages", "updates"]))
+        run, _ = agent(*script, tools=[delete], middleware=middleware)
+        wait(collected(run))
+    assert ran == ["/home/bob/tm", "/home/bob/tmp"] * 2 + ["/home/bob/tmp"] * 2
+
+
+def test_whole_calls_of_a_stream_are_run() -> None:
+    """Parallel calls and calls beside text arrive in pieces and are left alone."""
+    both = AIMessage(
+        "I add and search.",
+        tool_calls=[*GOOD.tool_calls, {"name": "add", "args": {"a": 1}, "id": "2"}],
+    )
+    run, llm = agent(both, DONE)
+    parts = list(run.stream(QUESTION, stream_mode=["messages", "values"]))
+    assert kinds(parts[-1][1]["messages"]) == ["human", "ai", "tool", "tool", "ai"]
+    assert len(llm.asked) == 2
+
+
+def test_models_with_callbacks_of_their_own() -> None:
+    """Listening to a model adds to its callbacks, whatever form they have."""
+    kinds_of: list[Any] = [[Events()], CallbackManager([Events()]), None]
+    for callbacks in kinds_of:
+        llm = ScriptedChatModel(script=[GOOD, DONE], callbacks=callbacks)
+        run = create_agent(llm, TOOLS, middleware=[NormalizationMiddleware()])
+        list(run.stream(QUESTION, stream_mode=["messages", "updates"]))
+        assert (llm.ways, llm.callbacks) == (["stream", "stream"], callbacks)
+    listening = Listening()
+    assert listening.get("a model by its name") == "a model by its name"
+    assert listening.get(llm) is listening.get(llm)  # outside a run nobody knows, so it listens
+    assert listening.get(llm) is not llm
+
+
+def test_a_model_that_always_streams() -> None:
+    """A model that is set to stream is listened to although nobody streams from the agent."""
+
+    class Streaming(ScriptedChatModel):
+        streaming: bool = True
+
+    bad = broken('{"query": "Os')
+    llm = Streaming(script=[bad, GOOD, DONE])
+    run = create_agent(llm, TOOLS, middleware=[NormalizationMiddleware()])
+    result = run.invoke(QUESTION)
+    assert [m.content for m in result["messages"] if m.type == "tool"] == ["about Oslo"]
+
+
+def test_side_effects_are_not_repeated() -> None:
+    """A true report of what was done is the answer, not a claim to be corrected."""
+    tickets: list[str] = []
+
+    def create_ticket(title: str) -> str:
+        """Create a ticket."""
+        tickets.append(title)
+        return "TICK-1"
+
+    script = [call("create_ticket", title="x"), "Your ticket has now been created: TICK-1."]
+    run, llm = agent(*script, tools=[create_ticket])
+    assert run.invoke(QUESTION)["messages"][-1].content == script[1]
+    assert (tickets, len(llm.asked)) == (["x"], 2)
+
+
+def test_reports_survive_structured_output() -> None:
+    """What was refused before a structured answer is told as well."""
+    answer = call("Place", country="Norway")
+    run, _ = agent(NARRATED, answer, response_format=ToolStrategy(Place))
+    result = run.invoke(QUESTION)
+    assert result["structured_response"] == Place(country="Norway")
+    assert result["normalization"][0]["patterns"] == ["narrated"]
+
+
+def test_an_empty_finish_after_a_nudge() -> None:
+    """A nudge of another middleware does not hide that a tool has just answered."""
+    script = [*(call("search", f"call_{n}", query="Oslo") for n in range(2)), ""]
+    middleware = [LoopGuardMiddleware(soft=2, hard=9), NormalizationMiddleware()]
+    run, llm = agent(*script, middleware=middleware)
+    assert run.invoke(QUESTION)["messages"][-1].content == ""
+    assert len(llm.asked) == 3
+
+
+def test_errors_of_the_provider_count_as_malformed() -> None:
+    """Who does not want malformed replies corrected gets the provider's error."""
+    error = ValueError("error parsing tool call: raw='{'")
+    run, _ = agent(error, middleware=[NormalizationMiddleware(patterns=["narrated"])])
+    with pytest.raises(ValueError, match="error parsing tool call"):
+        run.invoke(QUESTION)
+    with pytest.raises(TypeError, match="max_retries"):
+        NormalizationMiddleware(max_retries=1.5)  # type: ignore[arg-type]
+
+
+def test_different_pictures_are_progress() -> None:
+    """Results that are no text are compared as well; calls made at once count once."""
+    pictures = iter(range(9))
+
+    def screenshot() -> Any:
+        """Take a picture of the screen."""
+        url = f"data:image/png;base64,{next(pictures)}"
+        return [{"type": "image_url", "image_url": {"url": url}}]
+
+    script = [call("screenshot", f"call_{n}") for n in range(5)]
+    guard = [LoopGuardMiddleware(soft=2, hard=3)]
+    run, _ = agent(*script, DONE, tools=[screenshot], middleware=guard)
+    assert run.invoke(QUESTION)["messages"][-1].content == DONE
+    same = [{"name": "search", "args": {"query": "x"}, "id": str(n)} for n in range(6)]
+    run, _ = agent(AIMessage("", tool_calls=same), DONE, middleware=guard)
+    assert run.invoke(QUESTION)["messages"][-1].content == DONE
+
+
+def test_a_stuck_reply_keeps_what_it_holds() -> None:
+    """Only its calls are left out; tags of another kind beside calls are no signal."""
+    usage: Any = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
+    stuck = AIMessage(str(STUCK.content), tool_calls=GOOD.tool_calls, usage_metadata=usage)
+    run, _ = agent(stuck, middleware=[MetaSignalMiddleware()])
+    assert run.invoke(QUESTION)["messages"][-1].usage_metadata == usage
+    bold = AIMessage("I'm stuck on the <b>date</b>, so I look.", tool_calls=GOOD.tool_calls)
+    run, _ = agent(bold, DONE, middleware=[MetaSignalMiddleware()])
+    assert kinds(run.invoke(QUESTION)["messages"]) == ["human", "ai", "tool", "ai"]
+    tried = "<stuck><attempt>I will search</attempt></stuck>"
+    run, llm = agent(tried, middleware=[NormalizationMiddleware(), MetaSignalMiddleware()])
+    assert run.invoke(QUESTION)["meta_signals"][0]["kind"] == "Stuck"
+    assert len(llm.asked) == 1
+
+
+def test_hints_keep_the_blocks_of_a_system_message() -> None:
+    """Marks for a provider's cache stay where they are."""
+    block: Any = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
+    prompt = SystemMessage(content=[block])
+    run, llm = agent(DONE, middleware=[PlannerMiddleware()], system_prompt=prompt)
+    run.invoke({"messages": [("user", "Where?"), ("ai", NARRATED), ("user", "Well?")]})
+    content: Any = llm.asked[0][0].content
+    assert content[0] == block
+    assert content[1]["text"].startswith("Your last reply broke")

@@ -304,7 +304,7 @@ def test_bound_to_tools() -> None:
         [search]
     )
     assert isinstance(bound, ToolCallRetry)
-    assert [described["name"] for described in bound.tools] == ["search"]
+    assert [described["name"] for described in bound.tools or ()] == ["search"]
     assert bound.invoke("go").tool_calls == GOOD.tool_calls
 
 
@@ -322,3 +322,64 @@ def test_described_tools_are_remembered() -> None:
         return str(page)
 
     assert list(cache.get([echo, another]).tools["search"].parameters) == ["page"]
+
+
+def test_tools_of_a_bound_model_are_found() -> None:
+    """A model that is bound to tools already need not be told of them again."""
+    llm = ScriptedChatModel(script=[GOOD, call("serach", query="x"), GOOD])
+    schema = {"type": "function", "function": {"name": "search", "parameters": {}}}
+    model = with_tool_call_retry(llm.bind(tools=[schema]))
+    assert model.invoke("go").tool_calls == GOOD.tool_calls
+    assert model.invoke("go").tool_calls == GOOD.tool_calls
+    assert len(llm.asked) == 3
+    unknown = with_tool_call_retry(ScriptedChatModel(script=[GOOD]))
+    assert (unknown.tools, unknown.invoke("go").tool_calls) == (None, GOOD.tool_calls)
+
+
+def test_tools_of_the_provider_are_not_ours() -> None:
+    """What a provider runs itself has no name that a model could call."""
+    offered: list[Any] = [{"google_search": {}}, {"type": "web"}, {"toolSpec": {"name": "x"}}]
+    for theirs in offered:
+        reply, _ = mended(GOOD, tools=[search, theirs])
+        assert reply.tool_calls == GOOD.tool_calls
+
+
+def test_blocks_of_a_provider_follow_its_calls() -> None:
+    """Where a call is renamed, what the provider wrote about it in the content is left out."""
+    blocks: Any = [
+        {"type": "text", "text": "look"},
+        {"type": "tool_use", "id": "1", "name": "functions.search", "input": {"query": "x"}},
+    ]
+    made = [{"name": "functions.search", "args": {"query": "x"}, "id": "1"}]
+    reply, _ = mended(AIMessage(blocks, tool_calls=made))
+    assert (reply.content, reply.tool_calls[0]["name"]) == (blocks[:1], "search")
+
+
+@pytest.mark.parametrize("beside", [{"refusal": "I cannot help."}, {"audio": {"data": "x"}}])
+def test_what_stands_beside_the_text(beside: dict[str, Any]) -> None:
+    """A refusal or a sound is no empty reply."""
+    reply, llm = mended(AIMessage("", additional_kwargs=beside))
+    assert (reply.additional_kwargs, len(llm.asked)) == (beside, 1)
+
+
+def test_nothing_is_no_answer_to_a_correction() -> None:
+    """An empty reply after a tool's result is a finish, but not after a correction."""
+    llm = ScriptedChatModel(script=["Let me search for that.", "", "It is in Norway."])
+    asked = [HumanMessage("go"), GOOD, ToolMessage("Norway", tool_call_id="call_1")]
+    assert with_tool_call_retry(llm, TOOLS).invoke(asked).content == "It is in Norway."
+
+
+def test_a_correction_is_not_put_on_another_call() -> None:
+    """Where the call at fault has no id, the others only hear that they were not run."""
+    made = [
+        {"name": "search", "args": {"query": "x"}, "id": "1"},
+        {"name": "add", "args": {"a": 1}, "id": "2"},
+        {"name": "nope", "args": {}, "id": ""},
+    ]
+    _, llm = mended(AIMessage("", tool_calls=made), GOOD)
+    shown, *answers, last = llm.asked[1][1:]
+    assert isinstance(shown, AIMessage)
+    assert [c["id"] for c in shown.tool_calls] == ["1", "2"]
+    assert all("Not run" in str(answer.content) for answer in answers)
+    assert "There is no tool nope." in str(last.content)
+    assert last.type == "human"

@@ -367,3 +367,31 @@ def test_the_base_class_alone_reads_nothing() -> None:
 
     with pytest.raises(NotImplementedError):
         Mine().parse("x")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [('{"a": 1}', '{"a": 1}'), ("[1]", "[1]"), ("4", "4"), ("null", ""), ("true", "true")],
+)
+def test_answers_that_are_no_text(given: str, said: str) -> None:
+    """A final answer that is an object, a list or a number ends the run as its text."""
+    text = f'{{"action": "Final Answer", "action_input": {given}}}'
+    assert answer(text, tools=TOOLS).return_values == {"output": said}
+    assert answer(text).return_values == {"output": said}
+
+
+def test_copies_take_up_what_is_new() -> None:
+    """A copy with other tools or options reads with these."""
+    parser = AgentActionOutputParser(tools=["search"])
+    other = parser.model_copy(update={"tools": [add], "strict": True})
+    with pytest.raises(ActionParseException, match="Could not parse"):
+        other.parse("Action: search\nAction Input: x")
+    assert (other.strict, parser.model_copy()) == (True, parser)
+
+
+def test_wrong_types() -> None:
+    """One name is not several tools, and what is no text is not read."""
+    with pytest.raises(ValidationError, match="not one str"):
+        AgentActionOutputParser(tools="search")
+    with pytest.raises(TypeError, match="must be a str"):
+        AgentActionOutputParser().parse(123)  # type: ignore[arg-type]

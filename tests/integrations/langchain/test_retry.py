@@ -223,3 +223,10 @@ def test_it_is_the_wrapped_parser_to_others() -> None:
     assert "search" in parser.get_format_instructions()
     assert parser._type == "loopmend-retrying"
     assert dumpd(parser)["kwargs"]["parser"]["type"] == "constructor"
+
+
+def test_instructions_without_placeholders() -> None:
+    """Where no agent fills in the tools' names, no placeholder reaches the model."""
+    parser, llm = retrying(GOOD)
+    parser.invoke("")
+    assert "{" not in str(llm.asked[0][0].content)

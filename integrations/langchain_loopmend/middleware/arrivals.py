@@ -1,0 +1,111 @@
+"""What really arrived of a stream: LangChain completes arguments that were cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, InvalidToolCall
+from langchain_core.runnables.config import var_child_runnable_config
+from typing_extensions import override
+
+from langchain_loopmend.messages import is_whole
+
+__all__ = ["Arrived", "Listening", "as_it_arrived", "listen"]
+
+Arrived = dict[int, list[str]]
+"""The pieces of the arguments of each call, by its number."""
+
+_arrived: Final[ContextVar[Arrived | None]] = ContextVar("loopmend_arrived", default=None)
+
+
+class _Listener(BaseCallbackHandler):
+    """Keeps the pieces of arguments; it keeps them where the call of the model was made."""
+
+    run_inline = True
+
+    @override
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, **kwargs: Any) -> None:
+        arrived = _arrived.get()
+        pieces = getattr(getattr(chunk, "message", None), "tool_call_chunks", None)
+        if arrived is None or not pieces:
+            return
+        for piece in pieces:
+            number = piece.get("index")
+            known = arrived.setdefault(number if isinstance(number, int) else len(arrived), [])
+            known.append(piece.get("args") or "")
+
+
+_LISTENER: Final = _Listener()
+
+
+class Listening:
+    """Models that are listened to, made once as long as the model is the same."""
+
+    def __init__(self) -> None:
+        self._last: tuple[BaseChatModel, BaseChatModel] | None = None
+
+    def get(self, model: Any) -> Any:
+        """Return the model with a listener if it may stream; listening takes time."""
+        if not isinstance(model, BaseChatModel) or not _may_stream(model):
+            return model
+        last = self._last
+        if last is not None and last[0] is model:
+            return last[1]
+        callbacks = model.callbacks
+        if isinstance(callbacks, BaseCallbackManager):
+            with_ours: Any = callbacks.copy()
+            with_ours.add_handler(_LISTENER)
+        else:
+            with_ours = [*(callbacks or []), _LISTENER]
+        made = model.model_copy(update={"callbacks": with_ours})
+        self._last = (model, made)
+        return made
+
+
+def _may_stream(model: BaseChatModel) -> bool:
+    """Tell whether a model that is invoked would stream: if it is set to, or is streamed from."""
+    config = var_child_runnable_config.get()
+    if config is None or getattr(model, "streaming", False):
+        return True  # without a config nobody knows
+    callbacks: Any = config.get("callbacks")
+    handlers = getattr(callbacks, "handlers", callbacks) or ()
+    # Handlers that LangChain streams for have this method; their class is private.
+    return any(hasattr(handler, "tap_output_iter") for handler in handlers)
+
+
+@contextmanager
+def listen() -> Iterator[Arrived]:
+    """Collect what arrives while a model is called in this context."""
+    arrived: Arrived = {}
+    token = _arrived.set(arrived)
+    try:
+        yield arrived
+    finally:
+        _arrived.reset(token)
+
+
+def as_it_arrived(reply: AIMessage, arrived: Arrived) -> AIMessage:
+    """Return the reply with those calls marked as invalid whose arguments did not arrive whole."""
+    given = ["".join(arrived[number]) for number in sorted(arrived)]
+    if len(given) != len(reply.tool_calls) or all(map(is_whole, given)):
+        return reply
+    pairs = list(zip(reply.tool_calls, given, strict=True))
+    broken = [
+        InvalidToolCall(
+            name=call["name"], args=text, id=call["id"], error="cut off", type="invalid_tool_call"
+        )
+        for call, text in pairs
+        if not is_whole(text)
+    ]
+    whole = [call for call, text in pairs if is_whole(text)]
+    return reply.model_copy(
+        update={
+            "tool_calls": whole,
+            "invalid_tool_calls": [*reply.invalid_tool_calls, *broken],
+        }
+    )
