@@ -499,12 +499,14 @@ def test_cut_off_arguments_of_a_stream_are_never_run(reason: str | None) -> None
     async def collected(run: Any) -> list[Any]:
         return [part async for part in run.astream(QUESTION, stream_mode=["messages", "updates"])]
 
-    for middleware in ([], [NormalizationMiddleware()]):
-        run, _ = agent(*script, tools=[delete], middleware=middleware)
-        list(run.stream(QUESTION, stream_mode=["messages", "updates"]))
-        run, _ = agent(*script, tools=[delete], middleware=middleware)
-        wait(collected(run))
-    assert ran == ["/home/bob/tm", "/home/bob/tmp"] * 2 + ["/home/bob/tmp"] * 2
+    run, _ = agent(*script, tools=[delete], middleware=[])
+    list(run.stream(QUESTION, stream_mode=["messages", "updates"]))
+    assert ran == ["/home/bob/tm", "/home/bob/tmp"]  # what happens natively
+    for way in (lambda run: list(run.stream(QUESTION, stream_mode=["messages", "updates"])), None):
+        ran.clear()
+        run, _ = agent(*script, tools=[delete])
+        _ = wait(collected(run)) if way is None else way(run)
+        assert ran == ["/home/bob/tmp"]
 
 
 def test_whole_calls_of_a_stream_are_run() -> None:
