@@ -14,6 +14,9 @@ On top of them stands the reader, which copes with what models really emit: `rea
 for streams, `TurnReader`; `read_response` reads a provider's whole response. `RetryPolicy`
 decides whether and with which words to ask again, `LoopPolicy` when a run goes in circles,
 and `observe_conversation` gathers what the planner can know from the messages alone.
+
+A run is a `Trace`, read from logs, messages or spans; `classify_trace` says why it stopped
+and what is wrong with it.
 """
 
 from importlib import import_module
@@ -112,6 +115,7 @@ from loopmend.errors import (
     InvalidJson,
     LoopmendError,
     MissingField,
+    TraceFormatError,
     UnknownType,
 )
 from loopmend.wire import (
@@ -144,37 +148,66 @@ if TYPE_CHECKING:
         Repair,
         Turn,
     )
+    from loopmend.traces.detectors import DETECTORS
+    from loopmend.traces.finding import Detector, Finding
+    from loopmend.traces.report import TraceReport, classify_trace
+    from loopmend.traces.stop import Stopped, StopReason, stop_of
+    from loopmend.traces.trace import (
+        Limits,
+        Observation,
+        Step,
+        Tokens,
+        Trace,
+        TraceCall,
+        TraceError,
+    )
 
 # The reader's patterns take time to compile: who needs only the contracts does not pay.
 _LATE = {
     "Accept": "loopmend.reading.retry",
     "CallResult": "loopmend.loops",
+    "DETECTORS": "loopmend.traces.detectors",
+    "Detector": "loopmend.traces.finding",
     "Failure": "loopmend.reading.turn",
     "FailurePattern": "loopmend.reading.turn",
+    "Finding": "loopmend.traces.finding",
     "GiveUp": "loopmend.reading.retry",
     "GoOn": "loopmend.loops",
+    "Limits": "loopmend.traces.trace",
     "LoopDecision": "loopmend.loops",
     "LoopPolicy": "loopmend.loops",
     "Message": "loopmend.reading.retry",
     "Nudge": "loopmend.loops",
+    "Observation": "loopmend.traces.trace",
     "ReadingConfig": "loopmend.reading.turn",
     "Repair": "loopmend.reading.turn",
     "Retry": "loopmend.reading.retry",
     "RetryDecision": "loopmend.reading.retry",
     "RetryPolicy": "loopmend.reading.retry",
+    "Step": "loopmend.traces.trace",
     "Stop": "loopmend.loops",
+    "StopReason": "loopmend.traces.stop",
+    "Stopped": "loopmend.traces.stop",
+    "Tokens": "loopmend.traces.trace",
     "ToolSpec": "loopmend.reading.tools",
+    "Trace": "loopmend.traces.trace",
+    "TraceCall": "loopmend.traces.trace",
+    "TraceError": "loopmend.traces.trace",
+    "TraceReport": "loopmend.traces.report",
     "Turn": "loopmend.reading.turn",
     "TurnReader": "loopmend.reading.streaming",
+    "classify_trace": "loopmend.traces.report",
     "observe_conversation": "loopmend.conversation",
     "plan_hints": "loopmend.hints",
     "read_response": "loopmend.reading.response",
     "read_turn": "loopmend.reading.reader",
     "response_skeleton": "loopmend.conversation",
+    "stop_of": "loopmend.traces.stop",
 }
 
 __all__ = [
     "ACTION_VERBS",
+    "DETECTORS",
     "I06_REASON_EXIT",
     "MAX_NORMALIZATION_RETRIES",
     "Accept",
@@ -193,6 +226,7 @@ __all__ = [
     "DeclaredActionState",
     "DecompositionProposal",
     "DetectionConfig",
+    "Detector",
     "DifferentTools",
     "EmptyScratchpad",
     "ExitCodeMismatch",
@@ -200,6 +234,7 @@ __all__ = [
     "FailurePattern",
     "Final",
     "FinalAnswerWithoutAnswerField",
+    "Finding",
     "GiveUp",
     "GoOn",
     "GrammarOk",
@@ -207,6 +242,7 @@ __all__ = [
     "InvalidJson",
     "IterationsExceedBudget",
     "IterationsNegative",
+    "Limits",
     "LoopDecision",
     "LoopPolicy",
     "LoopmendError",
@@ -222,6 +258,7 @@ __all__ = [
     "NormalizationPattern",
     "NotAnObject",
     "Nudge",
+    "Observation",
     "PlannedAction",
     "ReactBoundOutcome",
     "ReactGrammarOutcome",
@@ -235,7 +272,10 @@ __all__ = [
     "RosterFit",
     "RuntimeConstraints",
     "SkillFit",
+    "Step",
     "Stop",
+    "StopReason",
+    "Stopped",
     "Stuck",
     "StuckRequest",
     "TaskClassification",
@@ -244,10 +284,16 @@ __all__ = [
     "TaskStateInput",
     "TerminationOk",
     "Thinking",
+    "Tokens",
     "ToolCall",
     "ToolFit",
     "ToolSearchStats",
     "ToolSpec",
+    "Trace",
+    "TraceCall",
+    "TraceError",
+    "TraceFormatError",
+    "TraceReport",
     "Turn",
     "TurnReader",
     "Uncertain",
@@ -260,6 +306,7 @@ __all__ = [
     "classify_iteration_bound",
     "classify_scratchpad_grammar",
     "classify_termination",
+    "classify_trace",
     "detect_meta_signal",
     "detect_normalization_failure",
     "extract_echo_fragments",
@@ -272,6 +319,7 @@ __all__ = [
     "read_response",
     "read_turn",
     "response_skeleton",
+    "stop_of",
     "synthesize_task_state",
     "to_data",
     "to_json",

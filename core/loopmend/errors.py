@@ -2,10 +2,11 @@
 
 ```
 LoopmendError
-└── ActionParseError            a model's text is not an action (also a ValueError)
-    ├── InvalidJson             not strict JSON, or a field of the wrong type
-    ├── MissingField            no usable `type` field
-    └── UnknownType             a `type` that names no action
+├── ActionParseError            a model's text is not an action (also a ValueError)
+│   ├── InvalidJson             not strict JSON, or a field of the wrong type
+│   ├── MissingField            no usable `type` field
+│   └── UnknownType             a `type` that names no action
+└── TraceFormatError            a line is no recorded trace (also a ValueError)
 ```
 
 Arguments that are not text at all raise `TypeError`. Everything else that a model
@@ -16,7 +17,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-__all__ = ["ActionParseError", "InvalidJson", "LoopmendError", "MissingField", "UnknownType"]
+__all__ = [
+    "ActionParseError",
+    "InvalidJson",
+    "LoopmendError",
+    "MissingField",
+    "TraceFormatError",
+    "UnknownType",
+]
 
 JsonErrorCategory = Literal["syntax", "eof", "data"]
 
@@ -141,3 +149,14 @@ class UnknownType(ActionParseError):
 
     def __str__(self) -> str:
         return f"unknown action type: {self.type}"
+
+
+class TraceFormatError(LoopmendError, ValueError):
+    """A line is no trace, or one of a version that this package does not know.
+
+    >>> from loopmend import Trace
+    >>> Trace.from_json("{}")
+    Traceback (most recent call last):
+        ...
+    loopmend.errors.TraceFormatError: a trace of version 1 to 1 is needed, not None
+    """

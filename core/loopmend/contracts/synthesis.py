@@ -233,7 +233,7 @@ def _behavioral_history(input: TaskStateInput) -> BehavioralHistory:
         structural_repetition=repeated,
         repetition_streak=streak if repeated else 0,
         repeated_pattern=input.recent_response_skeletons[-1] if repeated else None,
-        engagement_declining=_is_declining(input.recent_user_message_lengths),
+        engagement_declining=is_declining(input.recent_user_message_lengths),
         self_echo_risk=risk,
         echo_fragment=echoed if echoing else None,
         variation_hint=_variation_hint(repeated=repeated, echoing=echoing),
@@ -249,7 +249,7 @@ def _repetition_streak(skeletons: Sequence[str]) -> int:
     return streak
 
 
-def _is_declining(lengths: Sequence[int]) -> bool:
+def is_declining(lengths: Sequence[int]) -> bool:
     last = lengths[-ENGAGEMENT_WINDOW:]
     return (
         len(last) == ENGAGEMENT_WINDOW

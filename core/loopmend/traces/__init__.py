@@ -1,0 +1,1 @@
+"""Runs of agents: what was recorded, why they stopped, and what is wrong with them."""

@@ -1,0 +1,82 @@
+"""How a run ended: without an answer, at a cap, too late, or with an action after its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from loopmend.traces.finding import Detector, Finding
+from loopmend.traces.stop import StopReason
+from loopmend.traces.view import View
+
+__all__ = ["ENDINGS"]
+
+_FINE: Final = frozenset(
+    {
+        StopReason.FINAL_ANSWER,
+        StopReason.ASKED_USER,
+        StopReason.INTERRUPTED,
+        StopReason.YIELDED,
+    }
+)
+_NAMED: Final = {
+    StopReason.MAX_ITERATIONS: "cap",
+    StopReason.TIMEOUT: "timeout",
+    StopReason.PARSE_FAIL: "parse_failure",
+    StopReason.PROVIDER_ERROR: "provider_error",
+}
+
+
+def ending(view: View) -> Iterator[Finding]:
+    """Find that there is no answer, and what stands in its place."""
+    stop = view.stop
+    if stop.reason in _FINE:
+        return
+    message = f"The run has no final answer: {stop.reason.value}."
+    yield Finding("no_final_answer", message, "error", "proven", stop.step, stop.evidence[:200])
+    kind = _NAMED.get(stop.reason)
+    if kind is not None and kind != "provider_error":
+        yield Finding(kind, stop.evidence, "error", "proven", stop.step, stop.evidence[:200])
+
+
+def action_after_final(view: View) -> Iterator[Finding]:
+    """Find steps after the one that answered."""
+    steps = view.trace.steps
+    for at, step in enumerate(steps[:-1]):
+        if step.answer is not None and step.agent == steps[-1].agent:
+            later = next((n for n in range(at + 1, len(steps)) if steps[n].calls), None)
+            if later is not None and steps[later].agent == step.agent:
+                message = f"Step {at + 1} answers, but step {later + 1} calls a tool."
+                evidence = step.answer[:200]
+                yield Finding("action_after_final", message, "warning", "proven", later, evidence)
+                return
+
+
+def budget(view: View) -> Iterator[Finding]:
+    """Find a run that took more than it was allowed."""
+    limits, trace = view.trace.limits, view.trace
+    if limits.max_iterations is not None and trace.iterations > limits.max_iterations:
+        message = f"The run took {trace.iterations} steps of {limits.max_iterations}."
+        yield Finding("budget", message, "warning", "proven", trace.iterations - 1)
+    if limits.max_tokens is not None and trace.tokens > limits.max_tokens:
+        message = f"The run took {trace.tokens} tokens of {limits.max_tokens}."
+        yield Finding("token_budget", message, "warning", "proven")
+
+
+_MANY_TIMES: Final = 8
+_ENOUGH_TOKENS: Final = 20_000
+
+
+def token_explosion(view: View) -> Iterator[Finding]:
+    """Find a step that takes many times as many tokens as the first ones did."""
+    counts = [step.tokens.total for step in view.trace.steps if step.tokens is not None]
+    if len(counts) < 3:  # noqa: PLR2004 - too few to compare
+        return
+    usual = max(sorted(counts)[len(counts) // 2], 1)
+    most = max(counts)
+    if most > _ENOUGH_TOKENS and most > _MANY_TIMES * usual:
+        message = f"A step takes {most} tokens, the usual one {usual}."
+        yield Finding("token_explosion", message, "warning", "suspected", counts.index(most))
+
+
+ENDINGS: Final[tuple[Detector, ...]] = (ending, action_after_final, budget, token_explosion)

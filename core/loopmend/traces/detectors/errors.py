@@ -1,0 +1,147 @@
+"""What failed: tools, providers, pages that do not let robots in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from loopmend.traces.finding import Certainty, Detector, Finding
+from loopmend.traces.trace import TraceError
+from loopmend.traces.view import View
+
+__all__ = ["ERRORS"]
+
+_STORM: Final = 3
+_UNKNOWN: Final = re.compile(
+    r"\W{0,3}(?:error: )?(?:(?P<name>[\w.\-]{1,80}) is not a valid tool|unknown tool\b"
+    r"|tool .{0,80}(?:not found|does not exist)|no such tool)",
+    re.IGNORECASE,
+)
+_ARGUMENTS: Final = (
+    *("validation error", "required positional argument", "unexpected keyword argument"),
+    *("invalid argument", "invalid input", "were malformed", "error invoking tool"),
+)
+_PARSING: Final = (
+    *("could not parse", "outputparser", "agentparsingerror", "error in code parsing"),
+    *("invalid format", "code snippet is invalid", "invalid or incomplete response"),
+)
+_BLOCKED: Final = (
+    *("captcha", "are you a robot", "unusual traffic", "access denied", "403 forbidden"),
+    *("verify you are human", "enable javascript and cookies", "cloudflare ray id"),
+    *("403 client error", "blocked by robots"),
+)
+_CLASSES: Final = tuple(
+    (name, re.compile(pattern, re.IGNORECASE))
+    for name, pattern in (
+        ("rate_limit", r"\b429\b|rate.?limit|too many requests|quota"),
+        (
+            "context_overflow",
+            (
+                r"context.{0,20}(?:length|window|overflow)|maximum context|too many tokens"
+                r"|prompt is too long"
+            ),
+        ),
+        (
+            "authentication",
+            r"\b(?:401|403)\b|authenticat|unauthori[sz]ed|permission.?denied|invalid api key",
+        ),
+        (
+            "server",
+            (
+                r"\b(?:500|502|503|504|529)\b|internal.?server|overloaded|service.?unavailable"
+                r"|bad gateway"
+            ),
+        ),
+        ("timeout", r"timed?.?out"),
+    )
+)
+
+
+def step_errors(view: View) -> Iterator[Finding]:
+    """Find steps that failed, by whose fault that is."""
+    for at, step in enumerate(view.trace.steps):
+        if step.error is not None:
+            yield _step_error(at, step.error)
+    for at, observation in view.failed:
+        yield _tool_failure(at, observation.text[:200], failed=observation.failed)
+
+
+def _step_error(at: int, error: TraceError) -> Finding:
+    said = f"{error.kind}: {error.message}"
+    if _holds(said[:1000].lower(), _PARSING):
+        message = "What the model wrote could not be parsed."
+        return Finding("parse_failure", message, "error", "proven", at, said[:200])
+    if error.origin == "model":
+        return _provider(at, error)
+    message = "The step failed."
+    return Finding("tool_error", message, "warning", "proven", at, said[:200])
+
+
+def _tool_failure(at: int, text: str, *, failed: bool) -> Finding:
+    certainty: Certainty = "proven" if failed else "suspected"
+    folded = text.lower()
+    if "tool" in folded and _UNKNOWN.match(text):
+        message = "A tool was called that there is not."
+        return Finding("unknown_tool", message, "error", "proven", at, text)
+    if _holds(folded, _ARGUMENTS):
+        message = "A tool refused its arguments."
+        return Finding("malformed_arguments", message, "error", "proven", at, text)
+    if _holds(folded, _PARSING):
+        message = "What the model wrote could not be parsed."
+        return Finding("parse_failure", message, "error", "proven", at, text)
+    message = "A tool did not do what was asked."
+    return Finding("tool_error", message, "warning", certainty, at, text)
+
+
+def _holds(folded: str, phrases: tuple[str, ...]) -> bool:
+    for phrase in phrases:  # noqa: SIM110 - a generator costs as much as the search
+        if phrase in folded:
+            return True
+    return False
+
+
+def provider(view: View) -> Iterator[Finding]:
+    """Find what ended the run on the provider's side."""
+    error = view.trace.error
+    if error is not None and error.origin in ("model", "unknown") and _class(error) is not None:
+        yield _provider(None, error)
+
+
+def _provider(at: int | None, error: TraceError) -> Finding:
+    which = _class(error)
+    said = f"{error.kind}: {error.message}"[:200]
+    message = f"The model's provider failed{f': {which}' if which else ''}."
+    return Finding("provider_error", message, "error", "proven", at, said)
+
+
+def _class(error: TraceError) -> str | None:
+    said = f"{error.kind} {error.message[:300]}"
+    return next((name for name, pattern in _CLASSES if pattern.search(said)), None)
+
+
+def storm(view: View) -> Iterator[Finding]:
+    """Find several failures in a row."""
+    run, before = 0, -2
+    for at in view.failures:
+        run = run + 1 if at == before + 1 else 1
+        before = at
+        if run == _STORM:
+            message = f"{_STORM} steps in a row failed, up to step {at + 1}."
+            yield Finding("error_storm", message, "error", "proven", at)
+            return
+
+
+def blocked(view: View) -> Iterator[Finding]:
+    """Find pages that did not let the agent in."""
+    for at, step in enumerate(view.trace.steps):
+        for observation in step.observations:
+            folded = observation.text[:300].lower()
+            if _holds(folded, _BLOCKED):
+                message = "A page did not let the agent in."
+                evidence = observation.text[:200]
+                yield Finding("blocked_page", message, "warning", "suspected", at, evidence)
+                return
+
+
+ERRORS: Final[tuple[Detector, ...]] = (step_errors, provider, storm, blocked)

@@ -1,0 +1,222 @@
+"""Why a run stopped, told from what is in its trace and not from what the host claims."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from loopmend.contracts.actions import AskUser
+from loopmend.contracts.react_trace import I06_REASON_EXIT
+from loopmend.contracts.signals import Stuck, Yield
+from loopmend.traces.trace import Trace, TraceError
+
+__all__ = ["StopReason", "Stopped", "stop_of"]
+
+
+class StopReason(str, Enum):
+    """Why a run stopped: the contract's five reasons, and those that it has no name for.
+
+    >>> StopReason.PROVIDER_ERROR.exit_code is None
+    True
+    """
+
+    FINAL_ANSWER = "final_answer"
+    """The model answered."""
+    MAX_ITERATIONS = "max_iterations"
+    """A cap on steps or calls was reached, also where the host words that as an answer."""
+    TIMEOUT = "timeout"
+    """A limit of time was reached."""
+    TOOL_ERROR = "tool_error"
+    """A tool failed and ended the run."""
+    PARSE_FAIL = "parse_fail"
+    """What the model said could not be used."""
+    PROVIDER_ERROR = "provider_error"
+    """The model's provider failed."""
+    INTERRUPTED = "interrupted"
+    """The run waits for a human."""
+    STUCK = "stuck"
+    """The model says that it is stuck."""
+    YIELDED = "yielded"
+    """The model hands over to somebody else."""
+    ASKED_USER = "asked_user"
+    """The model asked the user."""
+    BLOCKED = "blocked"
+    """Something outside, such as a policy or an open breaker, did not let it go on."""
+    CANCELLED = "cancelled"
+    """Somebody cancelled it."""
+    ABANDONED = "abandoned"
+    """It ended without an answer, and nothing says why."""
+
+    __str__ = str.__str__
+
+    @property
+    def exit_code(self) -> int | None:
+        """The contract's exit code, or `None` for a reason beyond the contract."""
+        return I06_REASON_EXIT.get(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Why a run stopped, and what tells so.
+
+    >>> from loopmend import Trace
+    >>> stop_of(Trace(answer="Agent stopped due to max iterations.")).reason.value
+    'max_iterations'
+    """
+
+    reason: StopReason
+    evidence: str
+    """What tells so, in a sentence."""
+    step: int | None = None
+    """The step that tells so, from 0."""
+
+
+# What frameworks say in place of an answer when a cap was reached.
+_CAPS: Final = re.compile(
+    r"\s*(?:Agent stopped due to (?:iteration limit or time limit|max iterations)"
+    r"|Sorry, need more steps to process this request"
+    r"|Model call limits? exceeded|.{0,80}\bcall limits? (?:reached|exceeded)\b"
+    r"|Reached max(?:imum)? (?:steps|iterations)"
+    r"|Max(?:imum)? (?:number of )?iterations (?:of \d+ )?reached|I stopped: )",
+    re.IGNORECASE,
+)
+_CAP_ERRORS: Final = re.compile(
+    r"RecursionLimit|GraphRecursionError|LimitExceeded|MaxIterations|MaxSteps|UsageLimit"
+    r"|Max iterations|Recursion limit of|Reached max",
+    re.IGNORECASE,
+)
+_TIME_ERRORS: Final = re.compile(r"Time(?:d)?[ -]?out|DeadlineExceeded", re.IGNORECASE)
+_PARSE_ERRORS: Final = re.compile(
+    r"OutputParser|ParseException|ParsingError|Could not parse|NormalizationError|"
+    r"Invalid Format|code (?:parsing|blob)",
+    re.IGNORECASE,
+)
+_INTERRUPTS: Final = re.compile(r"Interrupt|HumanInTheLoop|NeedsApproval|ParentCommand")
+_CANCELS: Final = re.compile(r"Cancel|KeyboardInterrupt")
+PROVIDER_ERRORS: Final = re.compile(
+    r"RateLimit|APIError|APIConnection|APIStatus|InternalServer|ServiceUnavailable|Authentication"
+    r"|PermissionDenied|BadRequest|ContextWindow|ContextLength|Overloaded|ModelError"
+    r"|\b(?:429|500|502|503|504|529)\b",
+    re.IGNORECASE,
+)
+
+
+def stop_of(trace: Trace) -> Stopped:
+    r"""Return why a run stopped.
+
+    What was raised tells most, then a cap that is worded as an answer, then what the host
+    says, then the last step.
+
+    >>> from loopmend import Trace
+    >>> stop_of(Trace.from_react_log("Thought 1: easy\nAction 1: Finish[4]")).reason.value
+    'final_answer'
+    """
+    return (
+        _raised(trace.error)
+        or _capped(trace)
+        or _said(trace)
+        or _last_step(trace)
+        or _exhausted(trace)
+    )
+
+
+def _raised(error: TraceError | None) -> Stopped | None:
+    if error is None:
+        return None
+    said = f"{error.kind}: {error.message[:2000]}"
+    evidence = f"The run ended with {said[:150].strip(' :.')}."
+    for pattern, reason in (
+        (_INTERRUPTS, StopReason.INTERRUPTED),
+        (_CANCELS, StopReason.CANCELLED),
+    ):
+        if pattern.search(error.kind):
+            return Stopped(reason, evidence)
+    if error.origin == "tool":
+        return Stopped(StopReason.TOOL_ERROR, evidence)
+    for pattern, reason in (
+        (_PARSE_ERRORS, StopReason.PARSE_FAIL),
+        (_CAP_ERRORS, StopReason.MAX_ITERATIONS),
+        (_TIME_ERRORS, StopReason.TIMEOUT),
+        (PROVIDER_ERRORS, StopReason.PROVIDER_ERROR),
+    ):
+        if pattern.search(said):
+            return Stopped(reason, evidence)
+    by_origin = {"model": StopReason.PROVIDER_ERROR, "parser": StopReason.PARSE_FAIL}
+    return Stopped(by_origin.get(error.origin, StopReason.ABANDONED), evidence)
+
+
+def _capped(trace: Trace) -> Stopped | None:
+    """Tell a cap that looks like an answer."""
+    answer = trace.answer
+    if answer is None or not _CAPS.match(answer[:300]):
+        return None
+    limits = trace.limits
+    late = limits.max_seconds is not None and (trace.seconds or 0) >= limits.max_seconds
+    few = limits.max_iterations is None or trace.iterations < limits.max_iterations
+    if late and few and "time limit" in answer:
+        return Stopped(StopReason.TIMEOUT, f"The answer is the host's own word: {answer[:100]!r}")
+    return Stopped(
+        StopReason.MAX_ITERATIONS, f"The answer is the host's own word: {answer[:100]!r}"
+    )
+
+
+def _said(trace: Trace) -> Stopped | None:
+    if trace.reason is None:
+        return None
+    try:
+        reason = StopReason(trace.reason)
+    except ValueError:
+        return None
+    if reason is StopReason.FINAL_ANSWER and trace.answer is None:
+        return None  # an answer that is not there is none
+    return Stopped(reason, "The host says so.")
+
+
+def _last_step(trace: Trace) -> Stopped | None:
+    if not trace.steps:
+        return _answered(trace)
+    at = len(trace.steps) - 1
+    last = trace.steps[at]
+    if last.answer is not None:
+        return Stopped(StopReason.FINAL_ANSWER, "The last step gives the answer.", at)
+    turn = last.turn
+    if turn is not None and not last.observations:
+        if any(isinstance(action, AskUser) for action in turn.actions):
+            return Stopped(StopReason.ASKED_USER, "The last step asks the user.", at)
+        if isinstance(turn.signal, Stuck) and not last.calls:
+            return Stopped(StopReason.STUCK, "The last step says that the model is stuck.", at)
+        if isinstance(turn.signal, Yield) and not last.calls:
+            return Stopped(StopReason.YIELDED, "The last step hands over.", at)
+    if last.error is not None:
+        found = _raised(last.error)
+        if found is not None and found.reason is not StopReason.ABANDONED:
+            return Stopped(found.reason, found.evidence, at)
+    return _answered(trace) or _unparsed(trace)
+
+
+def _answered(trace: Trace) -> Stopped | None:
+    if trace.answer is None:
+        return None
+    return Stopped(StopReason.FINAL_ANSWER, "The host returned an answer.")
+
+
+def _unparsed(trace: Trace) -> Stopped | None:
+    """Tell a run whose last two steps asked for nothing, which is the contract's parse failure."""
+    last = trace.steps[-2:]
+    if len(last) == 2 and all(not s.calls and s.answer is None for s in last):  # noqa: PLR2004
+        said = "The last two steps hold neither an action nor an answer."
+        return Stopped(StopReason.PARSE_FAIL, said, len(trace.steps) - 1)
+    return None
+
+
+def _exhausted(trace: Trace) -> Stopped:
+    most, taken = trace.limits.max_iterations, trace.iterations
+    if most is not None and taken >= most:
+        said = f"There is no answer after {taken} of {most} steps."
+        return Stopped(StopReason.MAX_ITERATIONS, said, taken - 1)
+    seconds = trace.limits.max_seconds
+    if seconds is not None and (trace.seconds or 0) >= seconds:
+        return Stopped(StopReason.TIMEOUT, f"There is no answer after {trace.seconds} seconds.")
+    return Stopped(StopReason.ABANDONED, "There is no answer, and nothing says why.")

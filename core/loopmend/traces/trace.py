@@ -1,0 +1,277 @@
+"""A recorded run: what the model said, called and saw, step by step."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from loopmend.contracts.react_trace import I06_REASON_EXIT
+from loopmend.errors import TraceFormatError
+from loopmend.reading.turn import Turn
+from loopmend.wire import from_data, to_data
+
+__all__ = ["Limits", "Observation", "Step", "Tokens", "Trace", "TraceCall", "TraceError"]
+
+VERSION: Final = 1
+"""The version of the JSON format; read back are this one and older ones."""
+
+# A keyword in what a tool returned, or in a thought, must not look like a header.
+_HEADER: Final = re.compile(r"(Thought|Action|Final Answer):")
+
+
+@dataclass(frozen=True, slots=True)
+class TraceCall:
+    """A tool call that the model asked for.
+
+    >>> TraceCall("search", {"q": "Oslo"}).name
+    'search'
+    """
+
+    name: str
+    arguments: Any = None
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a tool returned.
+
+    >>> Observation("not found", tool="search", failed=True).failed
+    True
+    """
+
+    text: str
+    tool: str | None = None
+    call_id: str | None = None
+    """The call that it answers, where calls have ids."""
+    failed: bool = False
+    """Whether the host says that the tool failed."""
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """How many tokens a step took.
+
+    >>> Tokens(100, 20).total
+    120
+    """
+
+    input: int = 0
+    output: int = 0
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.input + self.output
+
+
+@dataclass(frozen=True, slots=True)
+class TraceError:
+    """An error that was raised while the run went on, or that ended it.
+
+    >>> TraceError("RateLimitError", "429", origin="model").origin
+    'model'
+    """
+
+    kind: str
+    """The exception's name."""
+    message: str = ""
+    origin: str = "unknown"
+    """Where it came from: `model`, `tool`, `parser`, `host` or `unknown`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of the model, and what came of it.
+
+    >>> Step(thought="look it up", calls=[TraceCall("search", "Oslo")]).answer is None
+    True
+    """
+
+    text: str = ""
+    """What the model emitted."""
+    thought: str | None = None
+    calls: Sequence[TraceCall] = ()
+    observations: Sequence[Observation] = ()
+    answer: str | None = None
+    """The final answer, if this step gives one."""
+    turn: Turn | None = None
+    """What was read of the text, if it was read."""
+    error: TraceError | None = None
+    """Why the step failed, if it did."""
+    tokens: Tokens | None = None
+    seconds: float | None = None
+    agent: str | None = None
+    """Which agent took the step, where there are several."""
+    id: str | None = None
+    """The framework's own name of the step, such as a span or run id."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "calls", tuple(self.calls))
+        object.__setattr__(self, "observations", tuple(self.observations))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the run was allowed.
+
+    >>> Limits(max_iterations=5).max_seconds is None
+    True
+    """
+
+    max_iterations: int | None = None
+    max_seconds: float | None = None
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    r"""A recorded run of an agent.
+
+    >>> trace = Trace.from_react_log("Thought 1: easy\nAction 1: Finish[4]")
+    >>> trace.answer, trace.iterations, Trace.from_json(trace.to_json()) == trace
+    ('4', 1, True)
+    """
+
+    steps: Sequence[Step] = ()
+    question: str | None = None
+    answer: str | None = None
+    """What the host returned as the answer, whatever it is."""
+    reason: str | None = None
+    """Why the host says that it stopped: a `StopReason`'s value, or `None` if it does not say."""
+    limits: Limits = field(default_factory=Limits)
+    error: TraceError | None = None
+    """What was raised to the host."""
+    framework: str | None = None
+    seconds: float | None = None
+    id: str | None = None
+    tools: Sequence[str] | None = None
+    """The names of the tools on offer, if they are known."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Anything else, as JSON."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", tuple(self.steps))
+        if self.tools is not None:
+            object.__setattr__(self, "tools", tuple(self.tools))
+
+    @property
+    def iterations(self) -> int:
+        """How many steps there were."""
+        return len(self.steps)
+
+    @property
+    def exit_code(self) -> int | None:
+        """The contract's exit code; none for a reason that the contract does not know."""
+        return I06_REASON_EXIT.get(self.reason or "")
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens all steps took together, as far as that is known."""
+        return sum(step.tokens.total for step in self.steps if step.tokens is not None)
+
+    @property
+    def scratchpad(self) -> str:
+        """The run as ReAct text, in which only real headers look like headers."""
+        return "\n".join(line for step in self.steps for line in _lines(step))
+
+    def to_react_trace(self) -> dict[str, Any]:
+        """Return the contract's body: what `classify_termination` and its kin take.
+
+        A reason beyond the contract's five is passed on without an exit code, so that the
+        contract says that it does not know it.
+        """
+        body: dict[str, Any] = {"iterations": self.iterations, "scratchpad": self.scratchpad}
+        if self.reason is not None:
+            body["reason"] = self.reason
+        if self.exit_code is not None:
+            body["exit_code"] = self.exit_code
+        if self.answer is not None:
+            body["answer"] = self.answer
+        return body
+
+    def to_json(self) -> str:
+        """Return the trace as one line of JSON, with the version of the format."""
+        return json.dumps({"version": VERSION, **to_data(self)}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, line: str) -> Trace:
+        """Return the trace of a line that `to_json` wrote.
+
+        Raises:
+            TraceFormatError: It is no trace, or one of a newer version.
+        """
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            msg = "not JSON"
+            raise TraceFormatError(msg) from error
+        version = data.pop("version", None) if isinstance(data, dict) else None
+        if not isinstance(version, int) or not 1 <= version <= VERSION:
+            msg = f"a trace of version 1 to {VERSION} is needed, not {version!r}"
+            raise TraceFormatError(msg)
+        try:
+            return from_data(cls, data)
+        except ValueError as error:
+            raise TraceFormatError(str(error)) from error
+
+    @classmethod
+    def from_react_log(
+        cls, text: str, *, max_iterations: int | None = None, tools: Iterable[str] | None = None
+    ) -> Trace:
+        """Read a ReAct transcript, see `loopmend.traces.react_log`."""
+        from loopmend.traces.react_log import read_react_log
+
+        return read_react_log(text, max_iterations=max_iterations, tools=tools)
+
+    @classmethod
+    def from_messages(cls, messages: Iterable[Any], *, max_iterations: int | None = None) -> Trace:
+        """Read a conversation in OpenAI's form, see `loopmend.traces.messages`."""
+        from loopmend.traces.messages import read_messages
+
+        return read_messages(messages, max_iterations=max_iterations)
+
+    @classmethod
+    def from_spans(cls, spans: Iterable[Any], *, max_iterations: int | None = None) -> Trace:
+        """Read OpenInference spans, nested or flat, see `loopmend.traces.spans`."""
+        from loopmend.traces.spans import read_spans
+
+        return read_spans(spans, max_iterations=max_iterations)
+
+    def with_reason(self, reason: str) -> Trace:
+        """Return the trace with another reason why it stopped."""
+        return replace(self, reason=reason)
+
+
+def _lines(step: Step) -> list[str]:
+    """Write a step as ReAct text."""
+    lines = [f"Thought: {_plain(step.thought or '')}"]
+    results = list(step.observations)
+    for number, call in enumerate(step.calls):
+        lines += [f"Action: {_plain(call.name)}", f"Action Input: {_plain(_written(call))}"]
+        if number < len(results):
+            lines.append(f"Observation: {_plain(results[number].text)}")
+    lines += [f"Observation: {_plain(o.text)}" for o in results[len(step.calls) :]]
+    if step.answer is not None:
+        lines.append(f"Final Answer: {_plain(step.answer)}")
+    return lines
+
+
+def _plain(text: str) -> str:
+    if "Thought:" in text or "Action:" in text or "Final Answer:" in text:
+        return _HEADER.sub(r"\1 :", text)
+    return text
+
+
+def _written(call: TraceCall) -> str:
+    given = call.arguments
+    if isinstance(given, str):
+        return given
+    try:
+        return json.dumps(given, ensure_ascii=False, default=repr)
+    except (TypeError, ValueError, RecursionError):  # keys of any kind, or within itself
+        return repr(given)
