@@ -78,8 +78,11 @@ def classify_trace(trace: Trace, *, detectors: Iterable[Detector] = DETECTORS) -
     if not isinstance(trace, Trace):
         raise wrong_type(trace, "trace", Trace)
     view = View(trace)
-    known = trace if trace.reason is not None else trace.with_reason(view.stop.reason.value)
-    body = known.to_react_trace()
+    body = trace.to_react_trace()
+    if trace.reason is None:  # then what is told from the trace counts
+        body["reason"] = view.stop.reason.value
+        if view.stop.reason.exit_code is not None:
+            body["exit_code"] = view.stop.reason.exit_code
     most = trace.limits.max_iterations
     return TraceReport(
         view.stop,

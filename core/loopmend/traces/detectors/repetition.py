@@ -19,7 +19,6 @@ _LONG_CALL: Final = 7
 _NEAR: Final = 0.58
 _NEAR_THOUGHT: Final = 0.8
 _LONG_THOUGHT: Final = 4
-_LENGTHS: Final = 0.25
 _WINDOW: Final = 12
 _FEW_BLANKS: Final = 4
 
@@ -103,24 +102,24 @@ def cycle(view: View) -> Iterator[Finding]:
 
 def thoughts(view: View) -> Iterator[Finding]:
     """Find a thought that comes back, word for word or nearly so."""
-    before: list[tuple[int, str]] = []
+    before: list[tuple[int, frozenset[str]]] = []
     for at, step in enumerate(view.trace.steps):
-        thought = step.thought
-        if not thought:
+        if not step.thought:
             continue
+        its = frozenset(step.thought.split())
+        size = len(its)
         for earlier, said in before[-2:]:
-            if _same_thought(said, thought):
+            # Most are told apart by their length alone.
+            if (
+                size >= _LONG_THOUGHT
+                and abs(len(said) - size) * 4 <= size
+                and _alike(said, its, _NEAR_THOUGHT)
+            ):
                 message = f"The thought of step {earlier + 1} comes back in step {at + 1}."
-                yield Finding("repeated_thought", message, "info", "suspected", at, thought[:200])
+                evidence = step.thought[:200]
+                yield Finding("repeated_thought", message, "info", "suspected", at, evidence)
                 return
-        before.append((at, thought))
-
-
-def _same_thought(one: str, other: str) -> bool:
-    if abs(len(one) - len(other)) > _LENGTHS * max(len(one), len(other)):
-        return False  # most are told apart without looking at their words
-    first, second = frozenset(one.split()), frozenset(other.split())
-    return len(second) >= _LONG_THOUGHT and _alike(first, second, _NEAR_THOUGHT)
+        before.append((at, its))
 
 
 def restart(view: View) -> Iterator[Finding]:
