@@ -32,7 +32,7 @@ def test_recorder(report: list[str]) -> None:
             """Keep nothing."""
 
     run = _agent()
-    runs = {
+    runs: dict[str, Callable[[], Any]] = {
         "none": run,
         "tracer": partial(run, {"callbacks": [Tracer()]}),
         "recorder": partial(run, {"callbacks": [TraceRecorder()]}),

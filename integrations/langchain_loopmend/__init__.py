@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         AgentActionsOutputParser,
         ReadingOutputParser,
     )
+    from langchain_loopmend.recorder import TraceRecorder, record_traces
     from langchain_loopmend.retry import RetryingOutputParser
     from langchain_loopmend.streaming import TurnOutputParser
     from langchain_loopmend.tool_call_retry import ToolCallRetry, with_tool_call_retry
@@ -35,7 +36,9 @@ _LATE = {
     "ReadingOutputParser": "parsers",
     "RetryingOutputParser": "retry",
     "ToolCallRetry": "tool_call_retry",
+    "TraceRecorder": "recorder",
     "TurnOutputParser": "streaming",
+    "record_traces": "recorder",
     "with_action_retry": "action_retry",
     "with_tool_call_retry": "tool_call_retry",
 }
@@ -50,7 +53,9 @@ __all__ = [
     "ReadingOutputParser",
     "RetryingOutputParser",
     "ToolCallRetry",
+    "TraceRecorder",
     "TurnOutputParser",
+    "record_traces",
     "with_action_retry",
     "with_tool_call_retry",
 ]

@@ -58,7 +58,14 @@ PUBLIC = {
     "langchain_loopmend": [
         *("ActionParseException", "ActionRetry", "AgentActionOutputParser"),
         *("AgentActionsOutputParser", "GaveUp", "NormalizationError", "ReadingOutputParser"),
-        *("RetryingOutputParser", "ToolCallRetry", "TurnOutputParser", "with_action_retry"),
+        *(
+            "RetryingOutputParser",
+            "ToolCallRetry",
+            "TurnOutputParser",
+            "with_action_retry",
+            "TraceRecorder",
+            "record_traces",
+        ),
         "with_tool_call_retry",
     ],
     "langchain_loopmend.classic": [

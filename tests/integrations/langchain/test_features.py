@@ -22,6 +22,7 @@ from langchain_loopmend import (
     ActionParseException,
     AgentActionOutputParser,
     RetryingOutputParser,
+    TraceRecorder,
     TurnOutputParser,
     with_action_retry,
 )
@@ -32,6 +33,7 @@ from langchain_loopmend.middleware import (
     PlannerMiddleware,
 )
 from langchain_loopmend.testing import ScriptedChatModel, call
+from loopmend import classify_trace
 from tests.integrations.langchain.test_mending import broken
 from tests.integrations.langchain.tools import REACT, TOOLS, wait
 
@@ -175,6 +177,40 @@ def test_loop_guard() -> None:
     script = [call("search", f"call_{n}", query="Oslo") for n in range(9)]
     result = run(*script, middleware=[LoopGuardMiddleware(soft=2, hard=3)])
     assert result["messages"][-1].content.startswith("I stopped: search was called 3 times")
+
+
+def test_trace_from_any_kind_of_run() -> None:
+    """One recorder gives the contract's trace of executors, agents and chains alike."""
+    recorder = TraceRecorder()
+    config: Any = {"callbacks": [recorder]}
+    executor = AgentExecutor(
+        agent=create_react_agent(
+            ScriptedChatModel(script=[REACTED, "Final Answer: Norway"]), TOOLS, REACT
+        ),
+        tools=TOOLS,
+    )
+    executor.invoke({"input": "go"}, config)
+    model = ScriptedChatModel(script=[call("search", query="Oslo"), "Norway"])
+    create_agent(model, TOOLS).invoke(QUESTION, config)
+    (ScriptedChatModel(script=["Final Answer: Norway"]) | AgentActionOutputParser()).invoke(
+        "go", config
+    )
+    for trace in recorder.traces:
+        body = {**trace.to_react_trace(), "reason": "final_answer", "exit_code": 0}
+        assert {"iterations", "scratchpad", "answer"} <= set(body)
+        assert classify_trace(trace).stop_reason.value == "final_answer"
+    assert [trace.iterations for trace in recorder.traces] == [2, 2, 1]
+
+
+def test_says_which_limit_stopped_the_run() -> None:
+    """A cap that looks like an answer is told as a cap."""
+    recorder = TraceRecorder(max_iterations=1)
+    agent = create_react_agent(ScriptedChatModel(script=[REACTED]), TOOLS, REACT)
+    executor = AgentExecutor(agent=agent, tools=TOOLS, max_iterations=1)
+    done = executor.invoke({"input": "go"}, {"callbacks": [recorder]})
+    assert done["output"] == "Agent stopped due to iteration limit or time limit."
+    assert recorder.last is not None
+    assert classify_trace(recorder.last).stop_reason.value == "max_iterations"
 
 
 def test_meta_signals_and_planner() -> None:

@@ -1,0 +1,347 @@
+"""Records what agents, graphs and chains do, as traces. It only watches."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.tracers.context import register_configure_hook
+
+from langchain_loopmend.run_traces import trace_of
+from langchain_loopmend.run_values import results_in
+from langchain_loopmend.runs import Kind, OpenRuns, Recording, is_interrupt
+from loopmend.traces.trace import Limits, Trace
+
+__all__ = ["TraceRecorder", "record_traces"]
+
+H = TypeVar("H", bound=Callable[..., None])
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+def _handler_class() -> type[BaseCallbackHandler]:
+    """Return the class to build on: LangGraph tells of interrupts only to its own."""
+    try:
+        from langgraph.callbacks import GraphCallbackHandler
+    except ImportError:
+        return BaseCallbackHandler
+    return GraphCallbackHandler
+
+
+if TYPE_CHECKING:
+    _Handler = BaseCallbackHandler
+else:
+    _Handler = _handler_class()
+
+
+def _guarded(hook: H) -> H:
+    """Make a hook that never raises: who watches must not break what is watched."""
+
+    @wraps(hook)
+    def guarded(self: TraceRecorder, *args: Any, **kwargs: Any) -> None:
+        try:
+            hook(self, *args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the host goes on
+            self._complain(hook.__name__, error)
+
+    return cast("H", guarded)
+
+
+class TraceRecorder(_Handler):
+    """A callback handler that makes a `Trace` of each run that nothing else started.
+
+    Works with AgentExecutor, LangGraph, `create_agent` and chains, sync, async and streamed;
+    pass it as `config={"callbacks": [recorder]}`. What a sub-agent does is part of the trace of
+    the run that called it. A call of a prompt or a tool alone is no run of an agent and leaves
+    no trace, unless it fails.
+
+    Args:
+        max_iterations: The cap on steps that the host was given, to be noted in the traces.
+        max_seconds: The limit of time that it was given.
+        max_traces: How many finished traces are kept; the oldest are dropped.
+        on_trace: Called with each trace when it is finished.
+        clock: Tells the seconds.
+
+    >>> from langchain_core.language_models import FakeListChatModel
+    >>> recorder = TraceRecorder()
+    >>> llm = FakeListChatModel(responses=["In Norway."])
+    >>> _ = llm.invoke("Where is Oslo?", {"callbacks": [recorder]})
+    >>> recorder.last.question, recorder.last.answer
+    ('Where is Oslo?', 'In Norway.')
+    """
+
+    run_inline = True
+
+    def __init__(
+        self,
+        *,
+        max_iterations: int | None = None,
+        max_seconds: float | None = None,
+        max_traces: int = 1000,
+        on_trace: Callable[[Trace], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self._limits = Limits(max_iterations, max_seconds)
+        self._done: deque[Trace] = deque(maxlen=max_traces)
+        self._on_trace = on_trace
+        self._lock = Lock()
+        self._runs = OpenRuns(clock)
+        self._complained: set[str] = set()
+
+    # What was recorded
+
+    @property
+    def traces(self) -> tuple[Trace, ...]:
+        """The finished traces, oldest first."""
+        with self._lock:
+            return tuple(self._done)
+
+    @property
+    def last(self) -> Trace | None:
+        """The trace that was finished last."""
+        with self._lock:
+            return self._done[-1] if self._done else None
+
+    def get(self, run_id: UUID | str) -> Trace | None:
+        """Return the trace of a root run, if it is finished and still kept.
+
+        >>> TraceRecorder().get("no such run") is None
+        True
+        """
+        wanted = str(run_id)
+        return next((trace for trace in reversed(self.traces) if trace.id == wanted), None)
+
+    def clear(self) -> None:
+        """Forget the finished traces; runs that go on are still recorded.
+
+        >>> recorder = TraceRecorder()
+        >>> recorder.clear()
+        >>> recorder.traces
+        ()
+        """
+        with self._lock:
+            self._done.clear()
+
+    def to_jsonl(self, path: str | Path) -> None:
+        """Write the finished traces into a new file, one a line.
+
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "traces.jsonl")
+        >>> TraceRecorder().to_jsonl(path)
+        >>> os.path.getsize(path)
+        0
+        """
+        lines = "".join(f"{trace.to_json()}\n" for trace in self.traces)
+        # Half a character, as models emit it, has no UTF-8; its escape is valid JSON.
+        Path(path).write_bytes(lines.encode("utf-8", "backslashreplace"))
+
+    # Hooks
+
+    @_guarded
+    def on_chain_start(
+        self,
+        serialized: Any,  # noqa: ARG002
+        inputs: Any,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Remember a chain, a parser, a graph or one of its nodes."""
+        kind: Kind = "parser" if kwargs.get("run_type") == "parser" else "chain"
+        name = str(kwargs.get("name") or "")
+        self._runs.start(run_id, parent_run_id, kind, name, inputs)
+        if name == "AgentExecutor":
+            self._runs.mark(run_id, "agent_executor")
+        elif tags and any(tag.startswith("graph:step:") for tag in tags):
+            self._runs.mark_node(run_id, name, kwargs.get("metadata") or {})
+
+    @_guarded
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """Note the results that a node returns, and finish a root."""
+        run = self._runs.find(run_id)
+        if run is not None and run.node is not None:
+            results = list(results_in(outputs))
+            if results:
+                self._runs.note(run_id, results)
+        self._end(run_id, outputs, given=kwargs.get("inputs"))
+
+    @_guarded
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Note a parser's error and an interrupt, and finish a root."""
+        run = self._runs.find(run_id)
+        if run is not None and run.kind == "parser":
+            self._runs.note(run_id, error)
+        if run is not None and run.node is not None and run.parent and is_interrupt(error):
+            self._runs.interrupt(run.parent.id)
+        self._end(run_id, error=error, given=kwargs.get("inputs"))
+
+    @_guarded
+    def on_chat_model_start(
+        self,
+        serialized: Any,
+        messages: Any,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Remember that a chat model is asked."""
+        self._runs.ask(serialized, messages, run_id, parent_run_id, kwargs)
+
+    @_guarded
+    def on_llm_start(
+        self,
+        serialized: Any,
+        prompts: list[str],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Remember that a model of plain text is asked."""
+        self._runs.ask(serialized, prompts, run_id, parent_run_id, kwargs)
+
+    @_guarded
+    def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
+        """Remember what a model replied."""
+        self._end(run_id, response)
+
+    @_guarded
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """Remember that a model failed."""
+        self._end(run_id, error=error)
+
+    @_guarded
+    def on_tool_start(
+        self,
+        serialized: Any,
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        inputs: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Remember that a tool runs."""
+        name = str((serialized or {}).get("name") or kwargs.get("name") or "")
+        given = input_str if inputs is None else inputs
+        call_id = kwargs.get("tool_call_id")
+        self._runs.start(run_id, parent_run_id, "tool", name, given, call_id=call_id)
+
+    @_guarded
+    def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
+        """Remember what a tool returned."""
+        self._end(run_id, output)
+
+    @_guarded
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """Remember that a tool failed."""
+        self._end(run_id, error=error)
+
+    @_guarded
+    def on_retriever_start(
+        self,
+        serialized: Any,  # noqa: ARG002
+        query: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Remember a retriever, because it may ask a model."""
+        self._runs.start(run_id, parent_run_id, "chain", str(kwargs.get("name") or ""), query)
+
+    @_guarded
+    def on_retriever_end(self, documents: Any, *, run_id: UUID, **_: Any) -> None:
+        """Forget a retriever."""
+        self._end(run_id, documents)
+
+    @_guarded
+    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """Forget a retriever that failed."""
+        self._end(run_id, error=error)
+
+    @_guarded
+    def on_agent_action(self, action: Any, *, run_id: UUID, **_: Any) -> None:
+        """Note what an executor is about to do."""
+        self._runs.mark(run_id, "agent_executor")
+        self._runs.note(run_id, action)
+
+    @_guarded
+    def on_agent_finish(self, finish: Any, *, run_id: UUID, **_: Any) -> None:
+        """Note that an executor is done."""
+        self._runs.mark(run_id, "agent_executor")
+        self._runs.note(run_id, finish)
+
+    @_guarded
+    def on_interrupt(self, event: Any) -> None:
+        """Note that a graph waits for a human."""
+        # A graph none of whose nodes has run is known to be one only now.
+        self._runs.mark(event.run_id, "langgraph")
+        self._runs.interrupt(event.run_id)
+
+    # What the hooks do
+
+    def _end(self, id: UUID, result: Any = None, **told: Any) -> None:
+        ended = self._runs.end(id, result, **told)
+        if ended is not None:
+            self._finish(ended)
+
+    def _finish(self, recording: Recording) -> None:
+        if not recording.is_worth_keeping:
+            return
+        trace = trace_of(recording, self._limits)
+        with self._lock:
+            self._done.append(trace)
+        if self._on_trace is not None:
+            self._on_trace(trace)
+
+    def _complain(self, hook: str, error: Exception) -> None:
+        """Say once for each hook what went wrong."""
+        with self._lock:
+            if hook in self._complained:
+                return
+            self._complained.add(hook)
+        _LOG.warning("%s failed, the run goes on: %r", hook, error)
+
+
+_ACTIVE: Final[ContextVar[TraceRecorder | None]] = ContextVar("loopmend_recorder", default=None)
+# Once for the process: LangChain keeps each hook for ever.
+register_configure_hook(_ACTIVE, inheritable=True)
+
+
+@contextmanager
+def record_traces(**options: Any) -> Iterator[TraceRecorder]:
+    """Record every run within the block, without passing a callback to it.
+
+    Of nested blocks the innermost one records. A graph's fixed stops (`interrupt_before`) are
+    told only to recorders in the config; other interrupts are seen here as well.
+
+    Args:
+        options: Those of `TraceRecorder`.
+
+    >>> from langchain_core.language_models import FakeListChatModel
+    >>> with record_traces() as recorder:
+    ...     _ = FakeListChatModel(responses=["In Norway."]).invoke("Where is Oslo?")
+    >>> recorder.last.answer
+    'In Norway.'
+    """
+    recorder = TraceRecorder(**options)
+    token = _ACTIVE.set(recorder)
+    try:
+        yield recorder
+    finally:
+        _ACTIVE.reset(token)

@@ -1,0 +1,217 @@
+"""The trace of a run, put together from what was remembered of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage
+
+from langchain_loopmend.messages import read_message, text_of
+from langchain_loopmend.run_values import (
+    answer_of,
+    calls_in,
+    question_of,
+    reply_of,
+    text_of_output,
+    tokens_of,
+)
+from langchain_loopmend.runs import Note, Recording, Run, error_of, is_control_flow
+from loopmend import FailurePattern, ReadingConfig, read_turn
+from loopmend.reading.turn import Turn
+from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall, TraceError
+
+__all__ = ["trace_of"]
+
+# AgentExecutor runs these two in place of a tool: for a reply that its parser refused, and for
+# a tool that there is not.
+_REFUSED: Final = "_Exception"
+_UNKNOWN: Final = "invalid_tool"
+_NO_ANSWER: Final = (
+    FailurePattern.TEXTUAL_CALL,
+    FailurePattern.MALFORMED,
+    FailurePattern.TRUNCATED,
+)
+_CONFIG: Final = ReadingConfig()
+_AFTER_RESULT: Final = ReadingConfig(after_tool_result=True)
+
+
+def trace_of(recording: Recording, limits: Limits) -> Trace:
+    """Return the trace of a root run that has ended."""
+    root, agent = recording.root, recording.agent
+    drafts = _drafted(recording)
+    reason = recording.reason
+    answer = answer_of(root.result) if reason is None and root.error is None else None
+    _concluded(drafts, recording, answer)
+    question = question_of(recording.given)
+    return Trace(
+        tuple(_steps(drafts, native=agent is not None and agent.framework != "agent_executor")),
+        question=question_of(recording.asked) if question is None else question,
+        answer=answer,
+        reason=reason,
+        limits=limits,
+        error=recording.error,
+        framework="chain" if agent is None else agent.framework,
+        seconds=root.seconds,
+        id=str(root.id),
+        tools=recording.tools,
+    )
+
+
+# Steps
+
+
+class _Draft:
+    """A step that is being put together."""
+
+    __slots__ = ("agent", "answer", "calls", "error", "native", "observed", "reply", "run", "text")
+
+    def __init__(self, agent: Run | None, run: Run) -> None:
+        self.agent = agent
+        self.run = run
+        self.reply = reply_of(run.result) if run.kind == "model" else None
+        self.text = "" if self.reply is None else text_of(self.reply)
+        self.calls = [] if self.reply is None else calls_in(self.reply)
+        self.native = bool(self.calls)
+        self.observed: list[Observation] = []
+        self.error: TraceError | None = None
+        self.answer: str | None = None
+
+    def has(self, call_id: str | None) -> bool:
+        """Tell whether this step made a call."""
+        return call_id is not None and any(call.id == call_id for call in self.calls)
+
+    def see(self, seen: Observation) -> None:
+        """Take a result; a later one for the same call, such as a retry's, replaces the first."""
+        for at, before in enumerate(self.observed):
+            if seen.call_id is not None and before.call_id == seen.call_id:
+                seconds = seen.seconds if before.seconds is None else before.seconds
+                tool = before.tool or seen.tool
+                self.observed[at] = Observation(seen.text, tool, seen.call_id, seen.failed, seconds)
+                return
+        self.observed.append(seen)
+
+    def unanswered(self, name: str) -> str | None:
+        """Return the id of the first call of a tool that has no result yet."""
+        done = {seen.call_id for seen in self.observed}
+        return next((c.id for c in self.calls if c.name == name and c.id not in done), None)
+
+
+def _drafted(recording: Recording) -> list[_Draft]:
+    drafts: list[_Draft] = []
+    for fact in recording.facts:
+        run = fact.run if isinstance(fact, Note) else fact
+        agent = run.agent
+        if isinstance(fact, Note):
+            _noted(drafts, agent, fact.value, final=agent is recording.agent)
+        elif run.kind == "tool":
+            _used(drafts, agent, run)
+        else:
+            drafts.append(_Draft(agent, run))
+            if run.error is not None:
+                drafts[-1].error = error_of(run.error, "model")
+    return drafts
+
+
+def _latest(drafts: list[_Draft], agent: Run | None, call_id: str | None = None) -> _Draft | None:
+    """Return an agent's latest step, or its latest one that made a call."""
+    own = (draft for draft in reversed(drafts) if draft.agent is agent)
+    return next((d for d in own if call_id is None or d.has(call_id)), None)
+
+
+def _noted(drafts: list[_Draft], agent: Run | None, value: Any, *, final: bool) -> None:
+    """Add to the step that it is about what was told outside of models and tools."""
+    if isinstance(value, list):
+        for message in value:
+            # Nodes may return the whole history: only results of calls in this run are news.
+            draft = _latest(drafts, agent, message.tool_call_id)
+            if draft is not None:
+                failed = message.status == "error"
+                text = text_of_output(message)
+                draft.see(Observation(text, message.name, message.tool_call_id, failed))
+        return
+    draft = _latest(drafts, agent)
+    if draft is None:
+        return
+    if isinstance(value, BaseException):
+        draft.error = error_of(value, "parser")
+    elif hasattr(value, "return_values"):
+        # Without a log it is the executor's own word for a cap, or a tool's output; and what a
+        # sub-agent answers is not the end.
+        draft.answer = answer_of(value) if value.log and final else None
+    elif value.tool != _REFUSED and not draft.native:
+        id = getattr(value, "tool_call_id", None)
+        draft.calls.append(TraceCall(value.tool, value.tool_input, id))
+
+
+def _used(drafts: list[_Draft], agent: Run | None, run: Run) -> None:
+    """Add a tool's result to the step that asked for it."""
+    name, call_id = run.name, run.call_id
+    if name == _UNKNOWN and isinstance(run.given, dict):
+        name = str(run.given.get("requested_tool_name", name))
+    draft = (call_id and _latest(drafts, agent, call_id)) or _latest(drafts, agent)
+    if draft is None:  # a run that was resumed starts with a tool
+        draft = _Draft(agent, run)
+        draft.calls.append(TraceCall(name, run.given, call_id))
+        drafts.append(draft)
+    if run.seconds is None or (run.error is not None and is_control_flow(run.error)):
+        return  # it never came back
+    failed = run.error is not None or run.name in (_REFUSED, _UNKNOWN)
+    text = text_of_output(run.result) if run.error is None else (str(run.error) or repr(run.error))
+    failed = failed or getattr(run.result, "status", None) == "error"
+    id = call_id if call_id is not None else draft.unanswered(name)
+    draft.see(Observation(text, name, id, failed, run.seconds))
+
+
+def _concluded(drafts: list[_Draft], recording: Recording, answer: str | None) -> None:
+    """Give the answer to the step that it comes from."""
+    last = _latest(drafts, recording.agent)
+    if last is None:
+        return
+    for action in _actions(recording.root.result):
+        last.calls.append(TraceCall(action.tool, action.tool_input))
+    executor = recording.agent is not None and recording.agent.framework == "agent_executor"
+    if executor or last.calls or last.error is not None or not last.text.strip():
+        return
+    if recording.agent is None or answer == last.text:
+        last.answer = answer
+
+
+def _actions(result: Any) -> list[Any]:
+    """Return the actions that a chain for agents returns outside of an agent."""
+    several = result if isinstance(result, list) else [result]
+    return [one for one in several if hasattr(one, "tool_input") and hasattr(one, "tool")]
+
+
+def _steps(drafts: list[_Draft], *, native: bool) -> Iterator[Step]:
+    before: dict[Run | None, _Draft] = {}
+    for draft in drafts:
+        earlier = before.get(draft.agent)
+        before[draft.agent] = draft
+        after_result = earlier is not None and bool(earlier.observed)
+        turn = _read(draft, native=native, after_result=after_result)
+        broken = turn is not None and turn.failure and turn.failure.pattern in _NO_ANSWER
+        yield Step(
+            text=draft.text,
+            thought=None if turn is None else turn.thought,
+            calls=draft.calls,
+            observations=draft.observed,
+            answer=None if broken else draft.answer,
+            turn=turn,
+            error=draft.error,
+            tokens=tokens_of(draft.run.result),
+            seconds=draft.run.seconds if draft.run.kind == "model" else None,
+            agent=None if draft.agent is None else draft.agent.agent_name,
+            id=str(draft.run.id),
+        )
+
+
+def _read(draft: _Draft, *, native: bool, after_result: bool) -> Turn | None:
+    reply = draft.reply
+    if reply is None:
+        return None
+    config = _AFTER_RESULT if after_result else _CONFIG
+    if isinstance(reply, AIMessage):
+        by_call = native or draft.native or bool(reply.invalid_tool_calls)
+        return read_message(reply, None, config, "native" if by_call else "text")
+    return read_turn(text_of(reply), config=config)

@@ -1,0 +1,182 @@
+"""What LangChain passes to callbacks, as a trace says it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.prompt_values import PromptValue
+from pydantic import BaseModel
+
+from langchain_loopmend.messages import text_of
+from loopmend.traces.trace import Tokens, TraceCall
+
+__all__ = [
+    "answer_of",
+    "calls_in",
+    "question_of",
+    "reply_of",
+    "results_in",
+    "text_of_output",
+    "tokens_of",
+    "tools_in",
+]
+
+_QUESTIONS: Final = ("input", "question", "query")
+_HUMAN: Final = ("human", "user")
+
+
+def question_of(given: Any) -> str | None:
+    """Return what a run was asked: a text, the last thing that a human says, or a field."""
+    if isinstance(given, str):
+        return given or None
+    if isinstance(given, PromptValue):
+        return question_of(given.to_messages())
+    if isinstance(given, BaseMessage):
+        return text_of(given) if given.type == "human" else None
+    if isinstance(given, (list, tuple)):
+        return _last_human(list(given))
+    asked = _field(given, "messages")
+    if asked is not None:
+        return question_of(asked)
+    fields = given if isinstance(given, Mapping) else {}
+    found = [fields[key] for key in _QUESTIONS if key in fields] or list(fields.values())
+    texts = [value for value in found if isinstance(value, str) and value]
+    return texts[0] if len(found) == 1 and texts else None
+
+
+def _last_human(messages: list[Any]) -> str | None:
+    for message in reversed(messages):
+        if isinstance(message, (BaseMessage, str)):
+            found = question_of(message)
+        elif isinstance(message, list):  # a model is asked with a list for each prompt
+            found = _last_human(message)
+        else:
+            found = _spoken(message)
+        if found is not None:
+            return found
+    return None
+
+
+def _spoken(message: Any) -> str | None:
+    """Return what a human says in a message that is written as a pair or a dict."""
+    if isinstance(message, tuple) and len(message) == 2:  # noqa: PLR2004 - a pair
+        role, content = message
+    else:
+        role, content = _field(message, "role"), _field(message, "content")
+    return content if role in _HUMAN and isinstance(content, str) else None
+
+
+def answer_of(result: Any) -> str | None:
+    """Return a run's result as text; none if it has none or asks for more."""
+    if result is None or hasattr(result, "tool_input"):
+        return None
+    if isinstance(result, str):
+        return result if result.strip() else None
+    if isinstance(result, LLMResult):
+        return answer_of(reply_of(result))
+    if isinstance(result, BaseMessage):
+        return _answer_in(result)
+    finished = getattr(result, "return_values", None)
+    if isinstance(finished, dict):
+        return answer_of(finished)
+    for key in ("structured_response", "output", "messages"):
+        found = _field(result, key)
+        if found is not None:
+            return answer_of(found if key != "messages" else found[-1] if found else None)
+    if isinstance(result, list) and any(hasattr(one, "tool_input") for one in result):
+        return None
+    return _as_json(result)
+
+
+def _answer_in(message: BaseMessage) -> str | None:
+    """Return what the last message says, if it is the model's or a tool's last word."""
+    if isinstance(message, ToolMessage):
+        return text_of_output(message)
+    if not isinstance(message, AIMessage) or message.tool_calls:
+        return None
+    return answer_of(text_of(message))
+
+
+def reply_of(result: Any) -> AIMessage | str | None:
+    """Return what a model replied, or nothing if it failed."""
+    if not isinstance(result, LLMResult) or not result.generations or not result.generations[0]:
+        return None
+    first = result.generations[0][0]
+    message = first.message if isinstance(first, ChatGeneration) else None
+    return message if isinstance(message, AIMessage) else first.text
+
+
+def calls_in(reply: AIMessage | str) -> list[TraceCall]:
+    """Return the calls that a model made through its provider, whole or broken."""
+    if isinstance(reply, str):
+        return []
+    made: list[Any] = [*reply.tool_calls, *reply.invalid_tool_calls]
+    return [TraceCall(call["name"] or "", call["args"], call["id"]) for call in made]
+
+
+def tokens_of(result: Any) -> Tokens | None:
+    """Return how many tokens a reply took, where the provider says so."""
+    reply = reply_of(result)
+    usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
+    if usage is not None:
+        return Tokens(usage["input_tokens"], usage["output_tokens"])
+    told = result.llm_output if isinstance(result, LLMResult) else None
+    counts = (told or {}).get("token_usage")
+    if not isinstance(counts, Mapping):
+        return None
+    return Tokens(_count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens")))
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def tools_in(params: Any) -> tuple[str, ...] | None:
+    """Return the names of the tools that a model was offered, if they are told."""
+    offered = _field(params, "tools")
+    if not isinstance(offered, (list, tuple)):
+        return None
+    names = (_field(_field(tool, "function") or tool, "name") for tool in offered)
+    return tuple(name for name in names if isinstance(name, str))
+
+
+def results_in(output: Any) -> Iterator[ToolMessage]:
+    """Yield the tools' results that a graph's node returns, in whatever form."""
+    if isinstance(output, ToolMessage):
+        yield output
+    elif isinstance(output, (list, tuple)):
+        for one in output:
+            yield from results_in(one)
+    elif isinstance(output, dict):
+        if "messages" in output:
+            yield from results_in(output["messages"])
+    elif hasattr(output, "update") and hasattr(output, "goto"):  # LangGraph's Command
+        yield from results_in(output.update)
+
+
+def text_of_output(output: Any) -> str:
+    """Return what a tool returned as text."""
+    if isinstance(output, str):
+        return output
+    if isinstance(output, BaseMessage):
+        # A picture or another part without text is told apart from nothing.
+        return text_of(output) or ("" if not output.content else _as_json(output.content))
+    found = next(results_in(output), None)
+    return _as_json(output) if found is None else text_of_output(found)
+
+
+def _as_json(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        return value.model_dump_json()
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):  # such as keys that are no text, or a cycle
+        return str(value)
+
+
+def _field(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)

@@ -1,0 +1,283 @@
+"""What LangChain's callbacks tell of a run, as it is remembered until the run ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Final, Literal, Union
+from uuid import UUID
+
+from langchain_core.exceptions import OutputParserException
+
+from langchain_loopmend.run_values import tools_in
+from loopmend.traces.stop import StopReason
+from loopmend.traces.trace import TraceError
+
+__all__ = [
+    "Kind",
+    "Note",
+    "OpenRuns",
+    "Recording",
+    "Run",
+    "error_of",
+    "is_control_flow",
+    "is_interrupt",
+]
+
+Kind = Literal["chain", "parser", "model", "tool"]
+
+# Runs that never end, such as those of a thread that died, must not pile up.
+_MOST_OPEN: Final = 1000
+# What is a step or a part of one; other runs only tell where it belongs.
+_FACTS: Final = frozenset({"model", "tool"})
+_CONTROL: Final = frozenset({"GraphBubbleUp", "GraphInterrupt", "ParentCommand"})
+_CANCELS: Final = frozenset({"CancelledError", "GeneratorExit", "KeyboardInterrupt"})
+# Names that say nothing about who acts.
+_GENERIC: Final = frozenset({"LangGraph", "AgentExecutor", ""})
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One run of LangChain's: a chain, a parser, a model's call or a tool's."""
+
+    id: UUID
+    kind: Kind
+    name: str
+    parent: Run | None
+    started: float
+    given: Any = None
+    """A tool's input; for other runs nothing is kept."""
+    call_id: str | None = None
+    node: str | None = None
+    """The node's name, if it is one of a graph."""
+    framework: str | None = None
+    """What kind of agent it is, if it is one."""
+    seconds: float | None = None
+    """How long it took; `None` if it has not ended."""
+    result: Any = None
+    error: BaseException | None = None
+
+    def upwards(self) -> Iterator[Run]:
+        """Yield the run, its parent, and so on to the root."""
+        run: Run | None = self
+        while run is not None:
+            yield run
+            run = run.parent
+
+    @property
+    def agent(self) -> Run | None:
+        """The innermost agent that it is a part of."""
+        return next((run for run in self.upwards() if run.framework is not None), None)
+
+    @property
+    def agent_name(self) -> str | None:
+        """What to call an agent that works for another one; `None` for the outermost one."""
+        if self.parent is None or self.parent.agent is None:
+            return None
+        # One without a name is called after the tool or the node that it works for.
+        works_for = (run.name if run.kind == "tool" else run.node or "" for run in self.upwards())
+        names = (name for name in (self.name, *works_for) if name not in _GENERIC)
+        return next(names, self.name or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that was told about a run: an action, a finish, a parser's error, tool results."""
+
+    run: Run
+    value: Any
+
+
+@dataclass(slots=True, eq=False)
+class Recording:
+    """A root run and what happened in it, in order."""
+
+    root: Run
+    given: Any
+    open: set[UUID] = field(default_factory=set)
+    facts: list[Union[Run, Note]] = field(default_factory=list)
+    """Models' and tools' runs as they started, and notes as they came."""
+    asked: Any = None
+    """What the first model was asked."""
+    tools: tuple[str, ...] | None = None
+    agent: Run | None = None
+    """The outermost agent."""
+    interrupted: bool = False
+    """Whether the outermost agent waits for a human."""
+
+    @property
+    def is_worth_keeping(self) -> bool:
+        """Whether a model was asked, an agent ran or something failed.
+
+        A prompt, a tool or a lambda that somebody calls by itself is no agent's run.
+        """
+        asked = any(isinstance(fact, Run) and fact.kind == "model" for fact in self.facts)
+        return asked or self.agent is not None or self.root.error is not None
+
+    @property
+    def reason(self) -> str | None:
+        """Why it stopped, where that is certain; else the trace tells it."""
+        error = self.root.error
+        if self.interrupted or (error is not None and is_control_flow(error)):
+            return StopReason.INTERRUPTED.value
+        if error is not None and type(error).__name__ in _CANCELS:
+            return StopReason.CANCELLED.value
+        return None
+
+    @property
+    def error(self) -> TraceError | None:
+        """What was raised to the host, and where it came from."""
+        error = self.root.error
+        # Who closes a stream early gets no exception.
+        if error is None or is_control_flow(error) or isinstance(error, GeneratorExit):
+            return None
+        chain = list(_causes(error))
+        for fact in reversed(self.facts):  # what is inside starts later
+            told = fact.value if isinstance(fact, Note) else fact.error
+            if told in chain:
+                return error_of(error, "parser" if isinstance(fact, Note) else fact.kind)
+        parsing = any(isinstance(cause, OutputParserException) for cause in chain)
+        return error_of(error, "parser" if parsing else "host")
+
+
+class OpenRuns:
+    """The runs that go on, and what is remembered of each root's; safe for several threads."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._roots: dict[UUID, Recording] = {}
+        self._runs: dict[UUID, tuple[Run, Recording]] = {}
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def find(self, id: UUID) -> Run | None:
+        """Return a run that goes on."""
+        found = self._runs.get(id)
+        return None if found is None else found[0]
+
+    def start(  # noqa: PLR0913 - what a run is
+        self,
+        id: UUID,
+        parent_id: UUID | None,
+        kind: Kind,
+        name: str,
+        given: Any,
+        *,
+        call_id: str | None = None,
+    ) -> Recording:
+        """Remember a run; one whose parent is not known is a root."""
+        with self._lock:
+            above = None if parent_id is None else self._runs.get(parent_id)
+            run = Run(id, kind, name, None if above is None else above[0], self._clock())
+            if above is None:
+                recording = self._roots[id] = Recording(run, given)
+            else:
+                recording = above[1]
+            recording.open.add(id)
+            self._runs[id] = run, recording
+            if kind == "tool":
+                run.given, run.call_id = given, call_id
+            if kind in _FACTS:
+                recording.facts.append(run)
+            if len(self._roots) > _MOST_OPEN:
+                self._forget(self._roots.pop(next(iter(self._roots))))
+        return recording
+
+    def ask(
+        self, serialized: Any, asked: Any, id: UUID, parent_id: UUID | None, told: dict[str, Any]
+    ) -> None:
+        """Remember that a model is asked."""
+        name = str((serialized or {}).get("name") or "")
+        recording = self.start(id, parent_id, "model", name, asked)
+        if recording.asked is None:
+            recording.asked = asked
+            recording.tools = tools_in(told.get("invocation_params"))
+
+    def mark(self, id: UUID, framework: str) -> None:
+        """Remember that a run is an agent; the outermost one starts first."""
+        with self._lock:
+            run, recording = self._runs.get(id, (None, None))
+            if run is None or recording is None or run.framework is not None:
+                return
+            run.framework = framework
+            recording.agent = recording.agent or run
+
+    def mark_node(self, id: UUID, name: str, told: dict[str, Any]) -> None:
+        """Remember that a run is a graph's node, and its parent a graph."""
+        run = self._runs[id][0]
+        run.node = str(told.get("langgraph_node", name))
+        # Older versions do not say who made the graph, but name the node in this way.
+        made = told.get("ls_integration") == "langchain_create_agent" or run.node == "model"
+        if run.parent is not None:
+            self.mark(run.parent.id, "create_agent" if made else "langgraph")
+
+    def note(self, id: UUID, value: Any) -> None:
+        """Remember something that was told about a run."""
+        with self._lock:
+            run, recording = self._runs.get(id, (None, None))
+            if run is not None and recording is not None:
+                recording.facts.append(Note(run, value))
+
+    def interrupt(self, id: UUID) -> None:
+        """Remember that a graph waits for a human; an inner one may be resumed within the run."""
+        run, recording = self._runs.get(id, (None, None))
+        if recording is not None and run is recording.agent:
+            recording.interrupted = True
+
+    def end(
+        self,
+        id: UUID,
+        result: Any = None,
+        *,
+        error: BaseException | None = None,
+        given: Any = None,
+    ) -> Recording | None:
+        """End a run; return what was recorded if it is a root."""
+        with self._lock:
+            run, recording = self._runs.pop(id, (None, None))
+            if run is None or recording is None:
+                return None  # it outlived its root, or started before we listened
+            recording.open.discard(id)
+            run.seconds = self._clock() - run.started
+            run.error = error
+            if run is not recording.root:
+                run.result = result if run.kind in _FACTS else None
+                return None
+            run.result = result
+            del self._roots[id]
+            self._forget(recording)
+            if given is not None:  # a stream's input is known at its end
+                recording.given = given
+            return recording
+
+    def _forget(self, recording: Recording) -> None:
+        for id in recording.open:
+            self._runs.pop(id, None)
+
+
+def is_control_flow(error: BaseException) -> bool:
+    """Tell whether an exception is LangGraph's way to pause or to jump, and no error."""
+    return any(kind.__name__ in _CONTROL for kind in type(error).__mro__)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Tell whether an exception means that the run waits for a human."""
+    return any(kind.__name__ == "GraphInterrupt" for kind in type(error).__mro__)
+
+
+def error_of(error: BaseException, origin: str) -> TraceError:
+    """Return an exception as a trace holds it."""
+    return TraceError(type(error).__name__, str(error), origin)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those that it was raised from."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__
