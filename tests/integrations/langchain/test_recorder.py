@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 import logging
 import sys
@@ -61,6 +62,12 @@ ACTION, FINAL = " look it up\nAction: search\nAction Input: Oslo", " done\nFinal
 ASKED = {"input": "Where is Oslo?"}
 PROMPT = ChatPromptTemplate.from_template("{question}")
 WAYS = ["sync", "async", "stream", "astream"]
+# Before Python 3.11 LangChain does not tell callbacks of models that a graph asks with async.
+lost = pytest.mark.skipif(sys.version_info < (3, 11), reason="LangChain loses the context here")
+GRAPH_WAYS = [pytest.param(way, marks=lost) if "a" in way[:1] else way for way in WAYS]
+told = pytest.mark.skipif(
+    importlib.util.find_spec("langgraph.callbacks") is None, reason="this LangGraph does not tell"
+)
 
 
 def traces(run: Any, given: Any, way: str = "sync", **options: Any) -> tuple[Trace, ...]:
@@ -113,7 +120,7 @@ def executor(*script: Any, **options: Any) -> AgentExecutor:
 # create_agent
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", GRAPH_WAYS)
 def test_create_agent(way: str) -> None:
     """Each call of the model is a step with its calls, results, turn and time."""
     found = trace(agent(GOOD, DONE), QUESTION, way)
@@ -201,7 +208,7 @@ def test_structured_answers() -> None:
     assert trace(run, QUESTION).answer == '{"country":"Norway"}'
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", GRAPH_WAYS)
 def test_errors_of_models_and_tools(way: str) -> None:
     """It is told where an error came from, and the step that it hit."""
     found = trace(agent(GOOD, ConnectionError("down")), QUESTION, way)
@@ -259,6 +266,7 @@ def test_interrupts(way: str) -> None:
     assert (resumed.observations[0].text, resumed.turn) == ("yes", None)
 
 
+@told
 def test_interrupt_before_a_node() -> None:
     """LangGraph tells of a pause that raises nothing, even before any node has run."""
     for before, steps in ((["tools"], 1), (["model"], 0)):
@@ -661,6 +669,7 @@ def test_listening_from_within() -> None:
     assert not recorder._complained
 
 
+@lost
 def test_record_traces() -> None:
     """All runs in the block are recorded, also async ones, by the innermost block."""
     before = len(context._configure_hooks)
@@ -705,6 +714,7 @@ def test_many_threads() -> None:
         assert found.steps[0].observations[0].text == f"about {found.answer}"
 
 
+@told
 def test_without_langgraph(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where LangGraph is not installed, LangChain's own handler is what we build on."""
     from langchain_core.callbacks import BaseCallbackHandler

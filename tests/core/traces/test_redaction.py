@@ -1,0 +1,243 @@
+"""Secrets are taken out of traces, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.timing import fastest
+from loopmend.contracts.actions import ToolCall
+from loopmend.contracts.signals import Stuck
+from loopmend.reading.turn import Failure, FailurePattern, Repair, Turn
+from loopmend.traces.redaction import Redactor, redact_secrets
+from loopmend.traces.trace import Observation, Step, Trace, TraceCall, TraceError
+
+GONE = "[redacted]"
+RUN = "abcdefghij0123456789ABCDEFGHIJ"
+# Put together here, so that nobody takes this file for one that leaks keys.
+SECRETS = {
+    "openai": "sk-" + RUN,
+    "openai project": "sk-" + "proj-" + RUN + "_-" + RUN,
+    "anthropic": "sk-" + "ant-" + "api03-" + RUN,
+    "stripe": "sk_" + "live_" + RUN,
+    "aws": "AKIA" + "IOSFODNN7EXAMPLE",
+    "aws, temporary": "ASIA" + "IOSFODNN7EXAMPLE",
+    "github": "ghp_" + RUN + "012345",
+    "github, fine-grained": "github_pat_" + RUN,
+    "gitlab": "glpat-" + RUN,
+    "huggingface": "hf_" + RUN,
+    "slack": "xoxb-" + "123456789012-" + RUN,
+    "google": "AIza" + "Sy" + RUN + "abc",
+    "jwt": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + "dozjgNryP4J3",
+}
+KEPT = [
+    "Mail ann@example.org about it.",
+    "max_tokens: 512, token=5, the key: value store",
+    "sk-circle-fade-dot-container is a class, so is task-" + "a1" * 20,
+    "AKIA and AIza and ghp_ are how keys start; xoxb- too, and eyJ.eyJ.x",
+    "The bearer of this letter; api_key=None, password: null, secret",
+    "PWD=/home/ann and pwd: /srv",
+    "https://example.org:8080/a@b and -----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    "NASDAQAKIAIOSFODNN7EXAMPLEX",
+]
+PAIRS = [
+    ("export OPENAI_API_KEY={}", "hunter2"),
+    ("api-key: {}, next", "hunter2"),
+    ('{{"client_secret": "{}"}}', "two words"),
+    ("{{'password': '{}'}}", "hunter2"),
+    ('{{\\"apiKey\\": \\"{}\\"}}', "hunter2"),
+    ("Server=x;Pwd={};Database=y", "hunter2"),
+    ("https://x.org/?access_token={}&page=2", "hunter2"),
+    ("postgres://ann:{}@db/x", "hunter2"),
+    ("Authorization: Basic {}", "YTpi"),
+    ('"authorization": "Bearer {}"', "abc"),
+    ("curl -H 'X-Auth: bearer {}'", RUN + "=="),
+    ("-----BEGIN RSA PRIVATE KEY-----{}-----END RSA PRIVATE KEY-----", "\nDEK-Info: a\n\nab+/c=\n"),
+    ("-----BEGIN PRIVATE KEY-----{}", "\\nMIIEvQIBADANBg"),
+]
+
+
+@pytest.mark.parametrize("name", list(SECRETS))
+@pytest.mark.parametrize("around", ["{}", "use {}.", '{{"k": "{}"}}', "({}, {})", "x={}\n"])
+def test_keys_of_common_shapes_go(name: str, around: str) -> None:
+    """A key is replaced wherever it stands, and the text around it stays."""
+    secret = SECRETS[name]
+    assert Redactor().text(around.format(secret, secret)) == around.format(GONE, GONE)
+
+
+@pytest.mark.parametrize(("template", "value"), PAIRS)
+def test_only_the_value_of_a_pair_goes(template: str, value: str) -> None:
+    """Of a named secret the name stays, so that one sees what was there."""
+    assert Redactor().text(template.format(value)) == template.format(GONE)
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_other_text_stays(text: str) -> None:
+    """What only looks a little like a secret is not touched, nor are addresses of people."""
+    assert Redactor().text(text) == text
+
+
+def test_a_second_time_changes_nothing() -> None:
+    """What has been redacted is not redacted again."""
+    texts = [*SECRETS.values(), *(template.format(value) for template, value in PAIRS)]
+    once = Redactor().text("\n".join(texts))
+    assert Redactor().text(once) == once
+
+
+def test_all_text_of_a_trace_is_redacted() -> None:
+    """Wherever in a trace a secret stands, it is not in what is written."""
+    key = SECRETS["anthropic"]
+    turn = Turn((ToolCall("t", {"a": [key]}),), thought=key, signal=Stuck(hypothesis=key))
+    step = Step(
+        text=f"say {key}",
+        thought=key,
+        calls=[TraceCall("t", {"deep": [{"er": (key, 1)}], key: 2}, id=key)],
+        observations=[Observation(key, tool=key)],
+        answer=key,
+        turn=replace(turn, failure=Failure(FailurePattern.EMPTY, key, (0, 0))),
+        error=TraceError(key, key),
+        agent=key,
+    )
+    trace = Trace(
+        [step], key, key, error=TraceError("E", key), tools=[key], metadata={"x": {"y": key}}
+    )
+    clean = redact_secrets(trace)
+    assert key not in clean.to_json()
+    assert Trace.from_json(clean.to_json()).steps[0].turn == clean.steps[0].turn
+    assert clean.steps[0].calls[0].arguments == {"deep": [{"er": (GONE, 1)}], GONE: 2}
+
+
+def test_a_trace_without_secrets_is_returned_as_it_is() -> None:
+    """Nothing else changes, neither types nor values."""
+    trace = Trace(
+        [Step("x", calls=[TraceCall("t", {"a": (1, 2.5, None, True), 3: ["b"]})])],
+        metadata={"kind": FailurePattern.EMPTY, "class": Step},
+    )
+    clean = redact_secrets(trace)
+    assert clean == trace
+    assert clean.metadata["kind"] is FailurePattern.EMPTY
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"password": "x"}, {"password": GONE}),
+        ({"dbPassword": 1234}, {"dbPassword": GONE}),
+        ({"X-Api-Key": "x", "GITHUB_TOKEN": "y"}, {"X-Api-Key": GONE, "GITHUB_TOKEN": GONE}),
+        ({"Authorization": "z", "token": "t"}, {"Authorization": GONE, "token": GONE}),
+        ({"password": "", "secret": None}, {"password": "", "secret": None}),
+        ({"password": True, 7: "x"}, {"password": True, 7: "x"}),
+        ({"password": {"length": 8}}, {"password": {"length": 8}}),
+        ({"page_token": "x", "max_tokens": 5}, {"page_token": "x", "max_tokens": 5}),
+    ],
+)
+def test_fields_named_after_secrets(given: Any, expected: Any) -> None:
+    """A field's name is enough for its value to go, if it is a text or a number."""
+    assert redact_secrets(Trace(metadata=given)).metadata == expected
+
+
+def test_two_secret_keys_stay_two() -> None:
+    """Entries are not lost where secrets are the names of fields."""
+    clean = redact_secrets(Trace(metadata={SECRETS["github"]: 1, SECRETS["aws"]: 2}))
+    assert clean.metadata == {GONE: 1, f"{GONE}'": 2}
+
+
+def test_patterns_of_ones_own() -> None:
+    """Patterns are added to the defaults or replace them, with any replacement."""
+    own = Redactor([re.compile(r"\w+@\w+"), r"room (?P<secret>\d+)", r"x*"], replacement="#")
+    assert own.text(f"ann@home in room 12 with {SECRETS['aws']}") == "# in room # with #"
+    alone = Redactor([r"\d+"], defaults=False)
+    assert alone(Trace(answer="password=a1", metadata={"password": "b"})) == Trace(
+        answer="password=a[redacted]", metadata={"password": "b"}
+    )
+
+
+def test_words_of_the_format_are_no_secrets() -> None:
+    """However wide a pattern is, what it leaves can be written and read."""
+    turn = Turn((ToolCall("t", {}),), signal=Stuck(), fidelity="repaired")
+    trace = Redactor([r"\w+"])(Trace([Step("text", turn=turn, error=TraceError("E", "m"))]))
+    assert Trace.from_json(trace.to_json()) == trace
+    assert trace.steps[0].error == TraceError(GONE, GONE)
+
+
+@given(
+    st.lists(st.sampled_from(["plain ", "é", SECRETS["aws"] + " ", "password=hunter2 ", "<", ">"]))
+)
+def test_places_in_the_text_move_along(parts: list[str]) -> None:
+    """A turn points at the same pieces of a step's text before and after."""
+    text = "".join(parts)
+    starts = [sum(map(len, parts[:number])) for number in range(len(parts) + 1)]
+    spans = list(pairwise(starts))
+    turn = Turn(repairs=tuple(Repair("r", span) for span in spans), span=(0, len(text)))
+    turn = replace(turn, failure=Failure(FailurePattern.EMPTY, "m", (0, len(text))))
+    step = redact_secrets(Trace([Step(text, turn=turn)])).steps[0]
+    assert step.turn is not None
+    assert step.turn.failure is not None
+    assert step.turn.span == step.turn.failure.span == (0, len(step.text))
+    pieces = [step.text[slice(*repair.span)] for repair in step.turn.repairs]
+    assert pieces == [Redactor().text(part) for part in parts]
+
+
+def test_a_place_inside_a_secret_goes_to_its_end() -> None:
+    """A span that ends in the middle of a secret holds all of its replacement."""
+    text = f"a {SECRETS['aws']} b"
+    step = redact_secrets(Trace([Step(text, turn=Turn(span=(0, 7)))])).steps[0]
+    assert step.turn is not None
+    assert step.text[slice(*step.turn.span)] == f"a {GONE}"
+
+
+def test_what_is_nested_too_deep_is_an_error() -> None:
+    """What could not be written is refused here already, never with a crash."""
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="nested deeper than 127 levels"):
+        redact_secrets(Trace(metadata={"x": deep}))
+
+
+@given(st.text() | st.text(alphabet="sk-A0 \"':=eyJ.password"))
+def test_any_text_can_be_redacted(text: str) -> None:
+    """There is a result for every text, and it is final."""
+    once = Redactor().text(text)
+    assert Redactor().text(once) == once
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "sk-",
+        "sk-a",
+        "eyJaaaaaaaaa.",
+        "eyJaaaaaaaaa",
+        "AKIA",
+        "ghp_",
+        "xoxb-",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----BEGIN RSA PRIVATE KEY-----\n-",
+        "bearer ",
+        "authorization: ",
+        "password",
+        "password ",
+        "password=",
+        'password="',
+        "password:\\",
+        "://a:",
+        "://",
+        "a",
+        " ",
+    ],
+)
+def test_time_is_linear(unit: str) -> None:
+    """Twice the text costs about twice the time, however it is made."""
+    half, whole = (unit * (size // len(unit)) for size in (100_000, 200_000))
+    redact = Redactor()
+    redact_key = lambda text: redact(Trace(metadata={text + "!": 1}))  # noqa: E731
+    for call in (redact.text, redact_key):
+        costs = [fastest(lambda c=call, t=text: c(t), rounds=3) for text in (half, whole)]  # type: ignore[misc]
+        assert costs[1] < 3 * costs[0] + 0.002

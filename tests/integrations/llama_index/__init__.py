@@ -1,0 +1,1 @@
+"""The LlamaIndex adapters, on real agents and workflows."""
