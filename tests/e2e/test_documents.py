@@ -16,6 +16,8 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 EXAMPLES = [e for e in find_examples(*map(str, DOCUMENTS)) if e.prefix == "python"]
 
 
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")
+@pytest.mark.filterwarnings("ignore:is_running called from within a step")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: f"{e.path.name}:{e.start_line}")
 def test_code_runs_and_prints_what_it_says(example: CodeExample, eval_example: EvalExample) -> None:
     """Each Python block runs, and its comments say what it really prints."""

@@ -76,7 +76,8 @@ PUBLIC = {
         "PlannerMiddleware",
     ],
     "langchain_loopmend.testing": ["ScriptedChatModel", "call"],
-    "llama_index_loopmend": [],
+    "llama_index_loopmend": ["TraceRecorder", "record_traces"],
+    "llama_index_loopmend.testing": ["ScriptedLLM", "call"],
 }
 
 
@@ -95,10 +96,12 @@ def test_public_names(module: str) -> None:
 
 def test_names_that_do_not_exist() -> None:
     """A misspelt name is an error as in any module, and all names are listed."""
-    adapter = importlib.import_module("langchain_loopmend")
-    with pytest.raises(AttributeError, match="has no attribute 'Paser'"):
-        _ = adapter.Paser
-    assert dir(adapter) == sorted(PUBLIC["langchain_loopmend"])
+    for name, (framework, _) in ADAPTERS.items():
+        pytest.importorskip(framework)
+        adapter = importlib.import_module(name)
+        with pytest.raises(AttributeError, match="has no attribute 'Paser'"):
+            _ = adapter.Paser
+        assert dir(adapter) == sorted(PUBLIC[name])
 
 
 def test_require_extra() -> None:

@@ -1,0 +1,229 @@
+"""Recording runs of LlamaIndex agents, from their stream of events or from instrumentation."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, TypeVar
+
+from llama_index_instrumentation import get_dispatcher
+from workflows.events import Event, StopEvent
+from workflows.handler import WorkflowHandler
+
+from llama_index_loopmend.instrumentation import RunSpans, tools_of
+from llama_index_loopmend.runs import Run
+from loopmend.traces.trace import Trace
+
+__all__ = ["TraceRecorder", "record_traces"]
+
+T = TypeVar("T")
+
+_log: Final = logging.getLogger(__name__)
+_handlers: Final = Lock()
+_here: ContextVar[tuple[TraceRecorder, ...]] = ContextVar("loopmend_recorders", default=())
+
+
+class TraceRecorder:
+    """Keeps a trace of each run, and never breaks one: what goes wrong here is logged, once.
+
+    Either hand it a run, which leaves the events to you:
+
+        async for event in recorder.tee(agent.run(user_msg="…", memory=memory)):
+            ...
+
+    or let it look on from outside, with `attach` for all runs of the process or `record_traces`
+    for those of a block. Do one of the two: a run that is seen twice is recorded twice.
+
+    Args:
+        max_iterations: The cap on steps, where the run does not tell it.
+        max_traces: How many traces to keep, and how many runs to follow at once; the oldest go.
+        on_trace: Called with each trace when its run has ended.
+
+    >>> recorder = TraceRecorder(max_traces=100)
+    >>> recorder.traces, recorder.last
+    ((), None)
+    """
+
+    def __init__(
+        self,
+        *,
+        max_iterations: int | None = None,
+        max_traces: int = 1000,
+        on_trace: Callable[[Trace], object] | None = None,
+    ) -> None:
+        if max_traces < 1:
+            msg = f"max_traces must be at least 1, not {max_traces}"
+            raise ValueError(msg)
+        self.max_iterations = max_iterations
+        self.max_traces = max_traces
+        self.on_trace = on_trace
+        self._traces: deque[Trace] = deque(maxlen=max_traces)
+        self._logged: set[str] = set()
+        self._lock = Lock()
+        self._spans: RunSpans | None = None
+
+    @property
+    def traces(self) -> tuple[Trace, ...]:
+        """The traces so far, the oldest first."""
+        with self._lock:
+            return tuple(self._traces)
+
+    @property
+    def last(self) -> Trace | None:
+        """The trace of the run that ended last, if any did."""
+        with self._lock:
+            return self._traces[-1] if self._traces else None
+
+    def clear(self) -> None:
+        """Forget all traces; runs that go on are still followed."""
+        with self._lock:
+            self._traces.clear()
+
+    def to_jsonl(self, path: str | Path) -> None:
+        """Write the traces to a file, one a line, in place of what it held."""
+        # Half a character, as models emit now and then, becomes the escape that JSON has for it.
+        with Path(path).open("w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(f"{trace.to_json()}\n" for trace in self.traces)
+
+    def tee(self, handler: WorkflowHandler) -> AsyncGenerator[Event, None]:
+        """Pass on the events of a run as they come, and record it.
+
+        A run has one stream of events, and this takes it. The result, or what was raised, is
+        there by awaiting the handler, as always.
+        """
+        return self._follow(handler, self._run_of(handler))
+
+    async def record(self, handler: WorkflowHandler) -> Trace | None:
+        """Follow a run to its end and return its trace, also if the run fails.
+
+        The result, or what was raised, is there by awaiting the handler. There is no trace only
+        where recording it went wrong, which is logged.
+        """
+        run = self._run_of(handler)
+        async for _ in self._follow(handler, run):
+            pass
+        return self._safely("record", run.trace)
+
+    def attach(self) -> TraceRecorder:
+        """Record all agents' runs of this process from now on, until `detach`.
+
+        >>> recorder = TraceRecorder().attach()
+        >>> recorder.detach()
+        """
+        with self._lock:
+            if self._spans is None:
+                self._spans = _added(self, lambda: True)
+        return self
+
+    def detach(self) -> None:
+        """Stop what `attach` began; runs that have not ended are forgotten."""
+        with self._lock:
+            spans, self._spans = self._spans, None
+        if spans is not None:
+            _remove(spans)
+
+    def _run_of(self, handler: WorkflowHandler) -> Run:
+        workflow = getattr(handler, "_workflow", None)
+        return Run(
+            id=getattr(handler, "run_id", None),
+            max_iterations=self.max_iterations,
+            max_seconds=getattr(workflow, "_timeout", None),
+            tools=self._safely("tools", tools_of, workflow),
+        )
+
+    async def _follow(self, handler: WorkflowHandler, run: Run) -> AsyncGenerator[Event, None]:
+        kept = False
+        try:
+            async for event in handler.stream_events():
+                self._safely("tee", run.see, event)
+                if isinstance(event, StopEvent):
+                    # Now and not afterwards: many leave their loop at this event.
+                    kept = True
+                    self._keep(run)
+                yield event
+        except asyncio.CancelledError:
+            if not kept:
+                self._safely("tee", run.cancelled)
+            raise
+        finally:
+            if not kept:
+                self._keep(run)
+
+    def _keep(self, run: Run) -> None:
+        """Keep the trace of a run that ended, or that nobody looks at any more."""
+        self._safely("trace", run.left)
+        trace = self._safely("trace", run.trace)
+        if trace is None:
+            return
+        with self._lock:
+            self._traces.append(trace)
+        if self.on_trace is not None:
+            self._safely("on_trace", self.on_trace, trace)
+
+    def _safely(self, hook: str, do: Callable[..., T], *given: Any) -> T | None:
+        """Do it without ever breaking the run that is looked at."""
+        try:
+            return do(*given)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+            with self._lock:
+                known = hook in self._logged
+                self._logged.add(hook)
+            if not known:
+                _log.warning("recording failed in %s, and the run goes on: %r", hook, error)
+        return None
+
+
+@contextmanager
+def record_traces(
+    *,
+    max_iterations: int | None = None,
+    max_traces: int = 1000,
+    on_trace: Callable[[Trace], object] | None = None,
+) -> Iterator[TraceRecorder]:
+    """Record the agents' runs that are started in this block and end in it.
+
+    Runs that other tasks or threads start meanwhile are not recorded. The arguments are those
+    of `TraceRecorder`.
+
+    >>> with record_traces() as recorder:
+    ...     pass  # asyncio.run(…), with agents in it
+    >>> recorder.traces
+    ()
+    """
+    recorder = TraceRecorder(
+        max_iterations=max_iterations, max_traces=max_traces, on_trace=on_trace
+    )
+    token = _here.set((*_here.get(), recorder))
+    spans = _added(recorder, lambda: recorder in _here.get())
+    try:
+        yield recorder
+    finally:
+        _remove(spans)
+        _here.reset(token)
+
+
+def _added(recorder: TraceRecorder, wanted: Callable[[], bool]) -> RunSpans:
+    """Let a recorder hear of all spans, and follow the runs that are wanted when they start."""
+    spans = RunSpans.following(
+        wanted,
+        recorder._keep,  # noqa: SLF001 - the module's own
+        recorder._safely,  # noqa: SLF001 - the module's own
+        max_runs=recorder.max_traces,
+        max_iterations=recorder.max_iterations,
+    )
+    with _handlers:
+        get_dispatcher().add_span_handler(spans)
+    return spans
+
+
+def _remove(spans: RunSpans) -> None:
+    with _handlers:
+        root = get_dispatcher()
+        # A new list, because another thread may be going through the old one.
+        root.span_handlers = [one for one in root.span_handlers if one is not spans]

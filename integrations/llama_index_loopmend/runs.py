@@ -1,0 +1,329 @@
+"""One run of an agent becomes a trace: what LlamaIndex's events mean, and nothing else.
+
+The events are snapshots the moment they are seen: the objects go on to be changed by the
+workflow, which strips "Thought: … Answer:" from the last output and adds calls to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any, Final
+
+from llama_index.core.agent.workflow import (
+    AgentInput,
+    AgentOutput,
+    AgentSetup,
+    AgentStream,
+    ToolCall,
+    ToolCallResult,
+)
+from llama_index.core.base.llms.types import ChatMessage, ThinkingBlock, ToolCallBlock
+from workflows.errors import WorkflowCancelledByUser, WorkflowRuntimeError, WorkflowTimeoutError
+from workflows.events import (
+    InputRequiredEvent,
+    StopEvent,
+    WorkflowCancelledEvent,
+    WorkflowFailedEvent,
+    WorkflowTimedOutEvent,
+)
+
+from loopmend.reading.response import read_response
+from loopmend.traces.stop import StopReason, stop_of
+from loopmend.traces.trace import Limits, Observation, Step, Tokens, Trace, TraceCall, TraceError
+
+__all__ = ["Run"]
+
+_HEADER: Final = re.compile(r"^\s*(?:Thought|Action|Answer):", re.MULTILINE)
+_CAP: Final = re.compile(r"Max iterations of (\d+) reached")
+_ORIGINS: Final = {
+    "run_agent_step": "model",
+    "call_tool": "tool",
+    "aggregate_tool_results": "tool",
+}
+_HOST_ERRORS: Final = (WorkflowRuntimeError, WorkflowTimeoutError)
+_CANCELS: Final = (WorkflowCancelledByUser, asyncio.CancelledError)
+# How providers name what was used: for the input, then for the output.
+_COUNTS: Final = (
+    ("prompt_tokens", "completion_tokens"),
+    ("input_tokens", "output_tokens"),
+    ("prompt_eval_count", "eval_count"),
+    ("prompt_token_count", "candidates_token_count"),
+)
+
+
+class Run:
+    """A run that is going on, told by its events.
+
+    >>> run = Run(id="run-1")
+    >>> run.see(StopEvent(result="Oslo"))
+    >>> run.trace().answer, run.trace().reason
+    ('Oslo', 'final_answer')
+    """
+
+    def __init__(
+        self,
+        *,
+        id: str | None = None,
+        max_iterations: int | None = None,
+        question: str | None = None,
+        max_seconds: float | None = None,
+        tools: Sequence[str] | None = None,
+    ) -> None:
+        self.ended = False
+        """Whether it is known how the run ended."""
+        self._id = id
+        self._limits = Limits(max_iterations, max_seconds)
+        self._question = question
+        self._tools = tools
+        self._start = perf_counter()
+        self._seconds: float | None = None
+        self._steps: list[Step] = []
+        self._asked_at: float | None = None
+        self._called_at: dict[str, float] = {}
+        self._streamed: AgentStream | None = None
+        self._unasked = False
+        self._waiting = False
+        self._failed_in: str | None = None
+        self._answer: str | None = None
+        self._reason: str | None = None
+        self._error: TraceError | None = None
+        self._metadata: dict[str, Any] = {}
+
+    def see(self, event: object) -> None:
+        """Take in an event; one that says nothing about the run is passed over."""
+        if isinstance(event, AgentStream):
+            self._streamed = event
+            return
+        self._waiting = isinstance(event, InputRequiredEvent)
+        if isinstance(event, (AgentInput, AgentSetup)):
+            self._asks(event.input)
+        elif isinstance(event, AgentOutput):
+            self._says(event)
+        elif isinstance(event, ToolCall):
+            self._called_at[event.tool_id] = perf_counter()
+        elif isinstance(event, ToolCallResult):
+            self._observes(event)
+        elif isinstance(event, StopEvent):
+            self._stops(event)
+
+    def stopped_with(self, result: object) -> None:
+        """Take in the output that the run stops with, which may be a last call of the model.
+
+        That call, made when the cap is reached, shows as an output that the last step cannot
+        have led to: the step wants something else, or says something else.
+        """
+        if isinstance(result, AgentOutput) and self._steps:
+            last = self._steps[-1]
+            if last.calls or last.error is not None or str(result).strip() not in last.text:
+                self._says(result)
+
+    def step_failed(self, error: BaseException, step: str | None) -> None:
+        """Take in what a step of the workflow raised; the run may go on if it is tried again."""
+        if isinstance(error, _CANCELS):
+            return
+        self._failed_in = step
+        told = _told(error, step)
+        if told.origin in ("model", "parser"):
+            self._steps.append(self._partial(told))
+
+    def failed(self, error: BaseException, step: str | None = None) -> None:
+        """Take in what the run raised, and in which step of the workflow."""
+        self._end()
+        if isinstance(error, _CANCELS):
+            self._reason = StopReason.CANCELLED.value
+            return
+        self._error = _told(error, step or self._failed_in)
+        cap = _CAP.search(self._error.message)
+        if cap is not None:
+            self._limits = replace(self._limits, max_iterations=int(cap[1]))
+
+    def cancelled(self) -> None:
+        """Take in that somebody cancelled the run, which is no error."""
+        self.failed(asyncio.CancelledError())
+
+    def left(self) -> None:
+        """Take in that nobody looks at the run any more, though it may go on."""
+        if not self.ended:
+            self._end()
+            self._metadata["partial"] = True
+            self._reason = StopReason.INTERRUPTED.value if self._waiting else None
+
+    def trace(self) -> Trace:
+        """Return the run as a trace."""
+        trace = Trace(
+            self._steps,
+            question=self._question,
+            answer=self._answer,
+            reason=self._reason,
+            limits=self._limits,
+            error=self._error,
+            framework="llama_index",
+            seconds=self._seconds,
+            id=self._id,
+            tools=self._tools,
+            metadata=self._metadata,
+        )
+        # What an error means for the run is for the core to say, as for all frameworks.
+        stop = stop_of(trace).reason
+        if self._error is None or stop is StopReason.ABANDONED:
+            return trace
+        return trace.with_reason(stop.value)
+
+    def _asks(self, messages: Sequence[ChatMessage]) -> None:
+        self._streamed = None
+        self._asked_at = perf_counter()
+        if self._question is None:
+            asked = [m.content for m in messages if m.role == "user"]
+            self._question = asked[-1] if asked else None
+
+    def _says(self, output: AgentOutput) -> None:
+        # Two outputs with nothing in between: the second may be the call at the cap.
+        self._unasked = bool(self._steps) and self._asked_at is None
+        self._steps.append(_step(output, self._since(self._asked_at)))
+        self._asked_at = self._streamed = None
+
+    def _observes(self, result: ToolCallResult) -> None:
+        if not self._steps:
+            return
+        output, last = result.tool_output, self._steps[-1]
+        seen = Observation(
+            str(output.content),
+            tool=result.tool_name,
+            call_id=result.tool_id,
+            failed=output.is_error,
+            seconds=self._since(self._called_at.pop(result.tool_id, None)),
+        )
+        # Calls run at the same time; their results are kept in the order of the calls.
+        order = {call.id: at for at, call in reversed(list(enumerate(last.calls)))}
+        seen_all = sorted(
+            (*last.observations, seen), key=lambda one: order.get(one.call_id, len(order))
+        )
+        self._steps[-1] = replace(last, observations=seen_all)
+        # The model is asked next, whether the agent says so or not.
+        self._asked_at = perf_counter()
+
+    def _stops(self, event: StopEvent) -> None:
+        if isinstance(event, WorkflowFailedEvent):
+            error = _exception(event)
+            self.step_failed(error, event.step_name)
+            self.failed(error, event.step_name)
+        elif isinstance(event, WorkflowTimedOutEvent):
+            self._limits = replace(self._limits, max_seconds=event.timeout)
+            at = ", ".join(event.active_steps)
+            self.failed(WorkflowTimeoutError(f"timed out after {event.timeout} s in: {at}"))
+        elif isinstance(event, WorkflowCancelledEvent):
+            self.cancelled()
+        elif event.result is not None:
+            self._answers(event.result)
+
+    def _answers(self, result: object) -> None:
+        self._end()
+        self._answer = str(result)
+        shaped = getattr(result, "structured_response", None)
+        if shaped is not None:
+            self._metadata["structured_response"] = _plain(shaped)
+        if self._unasked:
+            # The cap was reached and the model was made to answer: it is a cap, and the extra
+            # call is not one of the steps.
+            self._steps.pop()
+            self._reason = StopReason.MAX_ITERATIONS.value
+            self._metadata["early_stopping"] = "generate"
+            return
+        self._reason = StopReason.FINAL_ANSWER.value
+        if self._steps:
+            self._steps[-1] = replace(self._steps[-1], answer=self._answer)
+
+    def _end(self) -> None:
+        self.ended = True
+        if self._streamed is not None:
+            self._steps.append(self._partial(None))
+        self._seconds = self._since(self._start)
+
+    def _partial(self, error: TraceError | None) -> Step:
+        """Return the step of a call that did not end, with what was streamed of it until then."""
+        streamed, self._streamed = self._streamed, None
+        return Step(
+            text="" if streamed is None else streamed.response,
+            error=error,
+            seconds=self._since(self._asked_at),
+            agent=None if streamed is None else streamed.current_agent_name,
+        )
+
+    def _since(self, start: float | None) -> float | None:
+        return None if start is None else perf_counter() - start
+
+
+def _exception(event: Any) -> BaseException:
+    """Return what was raised; older workflows, before 2.20, only name it."""
+    found = getattr(event, "exception", None)
+    if isinstance(found, BaseException):
+        return found
+    kind = type(event.exception_type.rpartition(".")[2], (Exception,), {})
+    error: Exception = kind(event.exception_message)
+    return error
+
+
+def _told(error: BaseException, step: str | None) -> TraceError:
+    kind = type(error).__name__
+    origin = _ORIGINS.get(step or "", "host")
+    if isinstance(error, _HOST_ERRORS):
+        origin = "host"
+    elif origin == "model" and "Pars" in kind:
+        origin = "parser"
+    return TraceError(kind, str(error), origin)
+
+
+def _step(output: AgentOutput, seconds: float | None) -> Step:
+    message = output.response
+    text = message.content or ""
+    # At the end of a run LlamaIndex lists results among the calls.
+    made = [call for call in output.tool_calls if not isinstance(call, ToolCallResult)]
+    calls = [TraceCall(c.tool_name, _plain(c.tool_kwargs), c.tool_id) for c in made]
+    native = any(isinstance(block, ToolCallBlock) for block in message.blocks)
+    retried = output.retry_messages
+    if not native and _HEADER.search(text) and (calls or retried or "Answer:" in text):
+        turn = read_response(text, protocol="text")
+    else:
+        turn = read_response(text, calls=[{"name": c.name, "args": c.arguments} for c in calls])
+    return Step(
+        text=text,
+        thought=turn.thought or _thinking(message),
+        calls=calls,
+        turn=turn,
+        error=TraceError("Retry", retried[-1].content or "", "parser") if retried else None,
+        tokens=_tokens(output.raw),
+        seconds=seconds,
+        agent=output.current_agent_name,
+    )
+
+
+def _thinking(message: ChatMessage) -> str | None:
+    thought = [b.content for b in message.blocks if isinstance(b, ThinkingBlock) and b.content]
+    return "\n".join(thought) or None
+
+
+def _tokens(raw: object) -> Tokens | None:
+    """Find what the provider says was used, in any of the usual places."""
+    for held in (_get(raw, "usage"), _get(raw, "usage_metadata"), raw):
+        for asked, answered in _COUNTS:
+            counts = _get(held, asked), _get(held, answered)
+            if any(isinstance(count, int) for count in counts):
+                return Tokens(*(count if isinstance(count, int) else 0 for count in counts))
+    return None
+
+
+def _get(held: object, key: str) -> Any:
+    return held.get(key) if isinstance(held, Mapping) else getattr(held, key, None)
+
+
+def _plain(value: object) -> Any:
+    """Return a copy as JSON: arguments of a tool may be anything, and tools may change them."""
+    try:
+        return json.loads(json.dumps(value, default=str))
+    except (TypeError, ValueError, RecursionError):
+        return str(value)

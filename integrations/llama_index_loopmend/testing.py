@@ -1,0 +1,221 @@
+"""A language model that follows a script, to test agents with: yours and ours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Union
+
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    ChatResponseAsyncGen,
+    ChatResponseGen,
+    CompletionResponse,
+    CompletionResponseAsyncGen,
+    CompletionResponseGen,
+    LLMMetadata,
+    MessageRole,
+    ToolCallBlock,
+)
+from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_callback
+from llama_index.core.llms.function_calling import FunctionCallingLLM
+from llama_index.core.llms.llm import ToolSelection
+from pydantic import PrivateAttr
+from typing_extensions import override
+
+__all__ = ["ScriptedLLM", "call"]
+
+Said = Union[str, ChatMessage]
+Line = Union[Said, Exception, Callable[[Sequence[ChatMessage]], Said]]
+"""What the model does next: say a text, return a message, raise, or do what a function says."""
+
+_CHUNK = 8
+
+
+def call(name: str, _id: str = "call_1", /, **arguments: Any) -> ChatMessage:
+    """Return a message that calls one tool.
+
+    >>> call("search", query="Oslo").blocks[0].tool_kwargs
+    {'query': 'Oslo'}
+    """
+    made = ToolCallBlock(tool_call_id=_id, tool_name=name, tool_kwargs=arguments)
+    return ChatMessage(role=MessageRole.ASSISTANT, blocks=[made])
+
+
+class ScriptedLLM(FunctionCallingLLM):
+    """Says one line of a script after the other, and remembers what it was asked.
+
+    It can call tools, streams in small chunks, and is really async.
+
+    >>> llm = ScriptedLLM(script=["Hello!"])
+    >>> llm.chat([ChatMessage(content="Hi")]).message.content, llm.asked[0][0].content
+    ('Hello!', 'Hi')
+    """
+
+    script: Sequence[Any]
+    """The lines: each a text, a message, an exception to raise, or a function of the messages."""
+    repeat: bool = False
+    """Whether to start again at the end of the script instead of failing."""
+    raw: Any = None
+    """What the provider is made to send along, such as `{"usage": {…}}`."""
+    pause: float = 0.0
+    """How many seconds pass between two chunks of an async stream."""
+
+    _asked: list[list[ChatMessage]] = PrivateAttr(default_factory=list)
+
+    @property
+    def asked(self) -> list[list[ChatMessage]]:
+        """What it was asked, one list of messages for each time."""
+        return self._asked
+
+    @classmethod
+    @override
+    def class_name(cls) -> str:
+        """Return the name under which LlamaIndex writes it down."""
+        return "ScriptedLLM"
+
+    @property
+    @override
+    def metadata(self) -> LLMMetadata:
+        """Say that it can call tools."""
+        return LLMMetadata(is_chat_model=True, is_function_calling_model=True)
+
+    def _next(self, messages: Sequence[ChatMessage]) -> ChatMessage:
+        at = len(self._asked)
+        self._asked.append(list(messages))
+        if at >= len(self.script) and not self.repeat:
+            msg = f"the script has {len(self.script)} lines, but the model was asked once more"
+            raise AssertionError(msg)
+        line: Line = self.script[at % len(self.script)]
+        if isinstance(line, Exception):
+            raise line
+        said = line if isinstance(line, (str, ChatMessage)) else line(messages)
+        if isinstance(said, str):
+            return ChatMessage(role=MessageRole.ASSISTANT, content=said)
+        # LlamaIndex changes the messages that it is given.
+        return said.model_copy(deep=True)
+
+    def _chunks(self, message: ChatMessage) -> Iterator[ChatResponse]:
+        """Cut a message as providers do: text in pieces, then the whole with its calls."""
+        text = message.content or ""
+        for at in range(0, len(text), _CHUNK):
+            so_far = ChatMessage(role=message.role, content=text[: at + _CHUNK])
+            yield ChatResponse(message=so_far, delta=text[at : at + _CHUNK])
+        yield ChatResponse(message=message, delta="", raw=self.raw)
+
+    @override
+    @llm_chat_callback()
+    def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        """Say the next line."""
+        return ChatResponse(message=self._next(messages), raw=self.raw)
+
+    @override
+    @llm_chat_callback()
+    async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        """Say the next line, and let others run before."""
+        await asyncio.sleep(self.pause)
+        return ChatResponse(message=self._next(messages), raw=self.raw)
+
+    @override
+    @llm_chat_callback()
+    def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
+        """Say the next line in pieces."""
+        return (chunk for chunk in self._chunks(self._next(messages)))
+
+    @override
+    @llm_chat_callback()
+    async def astream_chat(
+        self, messages: Sequence[ChatMessage], **kwargs: Any
+    ) -> ChatResponseAsyncGen:
+        """Say the next line in pieces, and let others run in between."""
+        message = self._next(messages)
+
+        async def chunks() -> ChatResponseAsyncGen:
+            for chunk in self._chunks(message):
+                yield chunk
+                await asyncio.sleep(self.pause)
+
+        return chunks()
+
+    @override
+    @llm_completion_callback()
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        """Say the next line as a completion."""
+        message = self._next([ChatMessage(content=prompt)])
+        return CompletionResponse(text=message.content or "", raw=self.raw)
+
+    @override
+    @llm_completion_callback()
+    async def acomplete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponse:
+        """Say the next line as a completion, and let others run before."""
+        await asyncio.sleep(self.pause)
+        message = self._next([ChatMessage(content=prompt)])
+        return CompletionResponse(text=message.content or "", raw=self.raw)
+
+    @override
+    @llm_completion_callback()
+    def stream_complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponseGen:
+        """Say the next line as a completion in pieces."""
+        message = self._next([ChatMessage(content=prompt)])
+        return (_completion(chunk) for chunk in self._chunks(message))
+
+    @override
+    @llm_completion_callback()
+    async def astream_complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponseAsyncGen:
+        """Say the next line as a completion in pieces, and let others run in between."""
+        message = self._next([ChatMessage(content=prompt)])
+
+        async def chunks() -> CompletionResponseAsyncGen:
+            for chunk in self._chunks(message):
+                yield _completion(chunk)
+                await asyncio.sleep(self.pause)
+
+        return chunks()
+
+    @override
+    def _prepare_chat_with_tools(
+        self,
+        tools: Sequence[Any],
+        user_msg: str | ChatMessage | None = None,
+        chat_history: list[ChatMessage] | None = None,
+        verbose: bool = False,
+        allow_parallel_tool_calls: bool = False,
+        tool_required: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        messages = list(chat_history or [])
+        if isinstance(user_msg, str):
+            user_msg = ChatMessage(content=user_msg)
+        messages += [] if user_msg is None else [user_msg]
+        return {"messages": messages}
+
+    @override
+    def get_tool_calls_from_response(
+        self, response: ChatResponse, error_on_no_tool_call: bool = True, **kwargs: Any
+    ) -> list[ToolSelection]:
+        """Return the calls that the message holds."""
+        made = [block for block in response.message.blocks if isinstance(block, ToolCallBlock)]
+        if not made and error_on_no_tool_call:
+            msg = "the message calls no tool"
+            raise ValueError(msg)
+        return [_selection(block) for block in made]
+
+
+def _completion(chunk: ChatResponse) -> CompletionResponse:
+    return CompletionResponse(text=chunk.message.content or "", delta=chunk.delta, raw=chunk.raw)
+
+
+def _selection(block: ToolCallBlock) -> ToolSelection:
+    given = block.tool_kwargs
+    return ToolSelection(
+        tool_id=block.tool_call_id or "",
+        tool_name=block.tool_name,
+        tool_kwargs=given if isinstance(given, dict) else {"input": given},
+    )
