@@ -16,7 +16,7 @@ decides whether and with which words to ask again, `LoopPolicy` when a run goes 
 and `observe_conversation` gathers what the planner can know from the messages alone.
 
 A run is a `Trace`, read from logs, messages or spans; `classify_trace` says why it stopped
-and what is wrong with it.
+and what is wrong with it. `TraceStore` and `TraceLog` keep traces; they alone touch files.
 """
 
 from importlib import import_module
@@ -150,8 +150,11 @@ if TYPE_CHECKING:
     )
     from loopmend.traces.detectors import DETECTORS
     from loopmend.traces.finding import Detector, Finding
+    from loopmend.traces.otel import export_spans
+    from loopmend.traces.redaction import Redactor, redact_secrets
     from loopmend.traces.report import TraceReport, classify_trace
     from loopmend.traces.stop import Stopped, StopReason, stop_of
+    from loopmend.traces.store import TraceLog, TraceStore
     from loopmend.traces.trace import (
         Limits,
         Observation,
@@ -180,6 +183,7 @@ _LATE = {
     "Nudge": "loopmend.loops",
     "Observation": "loopmend.traces.trace",
     "ReadingConfig": "loopmend.reading.turn",
+    "Redactor": "loopmend.traces.redaction",
     "Repair": "loopmend.reading.turn",
     "Retry": "loopmend.reading.retry",
     "RetryDecision": "loopmend.reading.retry",
@@ -193,14 +197,18 @@ _LATE = {
     "Trace": "loopmend.traces.trace",
     "TraceCall": "loopmend.traces.trace",
     "TraceError": "loopmend.traces.trace",
+    "TraceLog": "loopmend.traces.store",
     "TraceReport": "loopmend.traces.report",
+    "TraceStore": "loopmend.traces.store",
     "Turn": "loopmend.reading.turn",
     "TurnReader": "loopmend.reading.streaming",
     "classify_trace": "loopmend.traces.report",
+    "export_spans": "loopmend.traces.otel",
     "observe_conversation": "loopmend.conversation",
     "plan_hints": "loopmend.hints",
     "read_response": "loopmend.reading.response",
     "read_turn": "loopmend.reading.reader",
+    "redact_secrets": "loopmend.traces.redaction",
     "response_skeleton": "loopmend.conversation",
     "stop_of": "loopmend.traces.stop",
 }
@@ -264,6 +272,7 @@ __all__ = [
     "ReactGrammarOutcome",
     "ReactTerminationOutcome",
     "ReadingConfig",
+    "Redactor",
     "Repair",
     "RetrievalMetrics",
     "Retry",
@@ -293,7 +302,9 @@ __all__ = [
     "TraceCall",
     "TraceError",
     "TraceFormatError",
+    "TraceLog",
     "TraceReport",
+    "TraceStore",
     "Turn",
     "TurnReader",
     "Uncertain",
@@ -309,6 +320,7 @@ __all__ = [
     "classify_trace",
     "detect_meta_signal",
     "detect_normalization_failure",
+    "export_spans",
     "extract_echo_fragments",
     "from_data",
     "from_json",
@@ -318,6 +330,7 @@ __all__ = [
     "plan_hints",
     "read_response",
     "read_turn",
+    "redact_secrets",
     "response_skeleton",
     "stop_of",
     "synthesize_task_state",

@@ -195,8 +195,15 @@ class Trace:
         return body
 
     def to_json(self) -> str:
-        """Return the trace as one line of JSON, with the version of the format."""
-        return json.dumps({"version": VERSION, **to_data(self)}, ensure_ascii=False)
+        """Return the trace as one line of JSON, with the version of the format.
+
+        What JSON has no form for, such as a date among the arguments, is written as its repr.
+
+        Raises:
+            ValueError: Arguments or metadata are nested deeper than 127 levels.
+        """
+        data = {"version": VERSION, **to_data(self)}
+        return json.dumps(data, ensure_ascii=False, default=repr)
 
     @classmethod
     def from_json(cls, line: str) -> Trace:

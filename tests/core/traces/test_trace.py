@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
@@ -158,6 +159,13 @@ def test_one_line_of_json() -> None:
     assert "\n" not in line
     assert json.loads(line)["version"] == 1
     assert Trace.from_json(line) == trace
+
+
+def test_arguments_that_json_lacks() -> None:
+    """Whatever a host passed to a tool can be written down."""
+    step = Step(calls=[TraceCall("f", {"day": date(2026, 1, 1), "all": {1}})])
+    again = Trace.from_json(Trace([step]).to_json())
+    assert again.steps[0].calls[0].arguments == {"day": "datetime.date(2026, 1, 1)", "all": "{1}"}
 
 
 @given(traces)
