@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Union
 
 from loopmend._arguments import require_int
+from loopmend._repr import safe_repr
 
 __all__ = ["CallResult", "GoOn", "LoopDecision", "LoopPolicy", "Nudge", "Stop"]
 
@@ -33,7 +34,7 @@ class CallResult:
         try:
             arguments = json.dumps(self.arguments, sort_keys=True, default=repr)
         except (TypeError, ValueError, RecursionError):
-            arguments = repr(self.arguments)
+            arguments = safe_repr(self.arguments)
         return self.name, arguments, self.result.strip()
 
 

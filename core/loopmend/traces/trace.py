@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from loopmend._repr import safe_repr
 from loopmend.contracts.react_trace import I06_REASON_EXIT
 from loopmend.errors import TraceFormatError
 from loopmend.reading.turn import Turn
@@ -281,4 +282,4 @@ def _written(call: TraceCall) -> str:
     try:
         return json.dumps(given, ensure_ascii=False, default=repr)
     except (TypeError, ValueError, RecursionError):  # keys of any kind, or within itself
-        return repr(given)
+        return safe_repr(given)

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any, Final, NamedTuple
 
+from loopmend._repr import safe_repr
 from loopmend.traces.stop import Stopped, StopReason, stop_of
 from loopmend.traces.trace import Observation, Trace, TraceCall
 
@@ -52,7 +53,7 @@ def written(arguments: Any) -> str:
     try:
         return json.dumps(arguments, sort_keys=True, default=repr)
     except (TypeError, ValueError, RecursionError):
-        return repr(arguments)
+        return safe_repr(arguments)
 
 
 class View:

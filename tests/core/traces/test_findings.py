@@ -272,6 +272,10 @@ def test_arguments_of_any_kind() -> None:
     endless: list[Any] = []
     endless.append(endless)
     assert "identical_call" in kinds(*[step("f", endless, "x")] * 3)
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert "identical_call" in kinds(*[step("f", deep, "x")] * 3)
     assert "identical_call" in kinds(*[step("f", {1: 2, "a": 3}, "x")] * 3)
 
 

@@ -187,14 +187,17 @@ def test_a_locked_file_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", [TraceStore, TraceLog])
 def test_nothing_is_written_of_what_cannot_be(tmp_path: Path, kind: Any) -> None:
-    """A trace that is no JSON, or whose redaction fails, leaves nothing behind."""
+    """A trace that is nested too deep, or whose redaction fails, leaves nothing behind."""
 
     def fail(_trace: Trace) -> Trace:
         raise RuntimeError("no")
 
     made = [kind(tmp_path / "traces", **options) for options in ({}, {"redact": fail})]
-    with pytest.raises(TypeError, match="not JSON serializable"):
-        made[0].add(Trace(metadata={"x": object()}))
+    deep: Any = []
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(ValueError, match="127"):
+        made[0].add(Trace(metadata={"x": deep}))
     with pytest.raises(RuntimeError, match="no"):
         made[1].add(FULL)
     assert list(made[0]) == []
