@@ -1,7 +1,7 @@
 """`python -m benchmarks.triage DIR`: findings against the labels of recorded runs.
 
 DIR holds `hotpotqa_react.jsonl.gz`, `webshop_react.jsonl.gz` and `trail.jsonl.gz` in the form of
-the corpus beside this repository. Rivals are measured in the same run where they are installed.
+the corpus beside this repository.
 """
 
 from __future__ import annotations
