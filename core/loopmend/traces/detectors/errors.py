@@ -26,6 +26,10 @@ _PARSING: Final = (
     *("could not parse", "outputparser", "agentparsingerror", "error in code parsing"),
     *("invalid format", "code snippet is invalid", "invalid or incomplete response"),
 )
+# Only what fetches pages can be kept out of one; a search for captchas is no captcha.
+_FETCHES: Final = re.compile(
+    r"visit|brows|fetch|open|page|url|http|web|click|scrap|crawl|navigat|goto|python", re.IGNORECASE
+)
 _BLOCKED: Final = (
     *("captcha", "are you a robot", "unusual traffic", "access denied", "403 forbidden"),
     *("verify you are human", "enable javascript and cookies", "cloudflare ray id"),
@@ -136,8 +140,9 @@ def blocked(view: View) -> Iterator[Finding]:
     """Find pages that did not let the agent in."""
     for at, step in enumerate(view.trace.steps):
         for observation in step.observations:
-            folded = observation.text[:300].lower()
-            if _holds(folded, _BLOCKED):
+            if observation.tool is not None and not _FETCHES.search(observation.tool):
+                continue
+            if _holds(observation.text[:300].lower(), _BLOCKED):
                 message = "A page did not let the agent in."
                 evidence = observation.text[:200]
                 yield Finding("blocked_page", message, "warning", "suspected", at, evidence)
