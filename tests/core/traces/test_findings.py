@@ -254,6 +254,7 @@ def test_findings(expected: str, steps: list[Step], more: dict[str, Any]) -> Non
         ("provider_error", [], {"error": TraceError("KeyError", "x", "tool")}),
         ("declining_engagement", [], {"metadata": {"user_message_lengths": "x"}}),
         ("empty_turn", [Step(turn=Turn())], {}),
+        ("hallucinated_observation", [said("Action: f\nAction Input: {'a': 1,}")], {}),
         ("blocked_page", [step("lookup", "x", "A captcha tells people from robots.")], {}),
         ("narrated_call", [said("Thought: hm")], {}),
     ],
