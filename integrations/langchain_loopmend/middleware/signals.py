@@ -16,8 +16,8 @@ from langchain_core.messages import AIMessage
 from langgraph.types import Command
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.mending import without_calls
 from langchain_loopmend.messages import text_of
+from langchain_loopmend.replies import without_calls
 from loopmend import MetaSignal, ReadingConfig, Stuck, Yield, read_turn, to_data
 
 __all__ = ["MetaSignalMiddleware", "MetaSignalState"]

@@ -1,0 +1,259 @@
+"""The middleware beside normalization: loop guard, signals and planner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import (
+    AIMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+pytest.importorskip("langchain.agents")
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import ModelResponse, wrap_model_call
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langchain_loopmend.middleware import (
+    LoopGuardMiddleware,
+    MetaSignalMiddleware,
+    NormalizationMiddleware,
+    PlannerMiddleware,
+)
+from langchain_loopmend.middleware.loops import _calls
+from langchain_loopmend.testing import ScriptedChatModel, call
+from tests.integrations.langchain.test_agents import DONE, GOOD, NARRATED, QUESTION, agent, kinds
+from tests.integrations.langchain.tools import TOOLS, wait
+
+# Loop guard
+
+
+def looping(*results: str, times: int = 9, **options: Any) -> tuple[Any, ScriptedChatModel]:
+    """Return an agent that makes the same call again and again, with these results in turn."""
+    outcomes = iter(results * times)
+
+    def look(query: str) -> str:
+        """Look something up."""
+        return next(outcomes)
+
+    script = [call("look", f"call_{n}", query="Oslo") for n in range(times)]
+    return agent(*script, DONE, tools=[look], middleware=[LoopGuardMiddleware(**options)])
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_loop_guard(*, asynchronous: bool) -> None:
+    """The same call with the same result is nudged, then stopped with a valid history."""
+    run, llm = looping("nothing")
+    result = wait(run.ainvoke(QUESTION)) if asynchronous else run.invoke(QUESTION)
+    assert result["messages"][-1].content == (
+        "I stopped: look was called 6 times with the same arguments and the same result."
+    )
+    assert len(llm.asked) == 6
+    nudged = [str(asked[-1].content)[:30] for asked in llm.asked if asked[-1].type == "human"]
+    assert nudged == ["Where is Oslo?", *(f"You have called look {n} times w" for n in (3, 4, 5))]
+    calls = {
+        str(c["id"]) for m in result["messages"] if isinstance(m, AIMessage) for c in m.tool_calls
+    }
+    answered = [m.tool_call_id for m in result["messages"] if isinstance(m, ToolMessage)]
+    assert sorted(answered) == sorted(calls)
+    assert sum(isinstance(m, HumanMessage) for m in result["messages"]) == 1
+
+
+def test_progress_is_no_loop() -> None:
+    """The same call with a new result each time, or of a tool that may repeat, goes on."""
+    run, _ = looping(*"123456789")
+    assert run.invoke(QUESTION)["messages"][-1].content == DONE
+    run, _ = looping("busy", exclude_tools=["look"])
+    assert run.invoke(QUESTION)["messages"][-1].content == DONE
+
+
+def test_only_since_the_users_last_message() -> None:
+    """A new question starts the count anew."""
+    run, _ = looping("nothing", soft=2, hard=3)
+    first = run.invoke(QUESTION)
+    assert "I stopped" in first["messages"][-1].content
+    again = run.invoke({"messages": [*first["messages"], ("user", "Again.")]})
+    assert len(again["messages"]) == 2 * len(first["messages"])
+
+
+def test_what_counts_as_a_call() -> None:
+    """Answered calls only, whatever other messages there are."""
+    assert _calls([SystemMessage("x"), GOOD]) == []
+    answered: list[Any] = [SystemMessage("x"), GOOD, ToolMessage("y", tool_call_id="call_1")]
+    assert [(c.name, c.result) for c in _calls(answered)] == [("search", "y")]
+
+
+def test_loop_guard_limits() -> None:
+    """Limits that make no sense are refused."""
+    for soft, hard in ((1, 3), (4, 3)):
+        with pytest.raises(ValueError, match="1 < soft <= hard"):
+            LoopGuardMiddleware(soft=soft, hard=hard)
+
+
+# Signals
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_signals_are_recorded(*, asynchronous: bool) -> None:
+    """What the model says about its progress is kept in the state, reply by reply."""
+    middleware = [MetaSignalMiddleware()]
+    thinking = AIMessage("<thinking>hm</thinking>", tool_calls=GOOD.tool_calls)
+    run, _ = agent(thinking, "<answer confidence='0.9'>Norway</answer>", middleware=middleware)
+    result = wait(run.ainvoke(QUESTION)) if asynchronous else run.invoke(QUESTION)
+    assert [signal["kind"] for signal in result["meta_signals"]] == ["Thinking", "Answer"]
+    run, _ = agent(GOOD, DONE, middleware=middleware)
+    assert not run.invoke(QUESTION).get("meta_signals")
+
+
+STUCK = AIMessage("<stuck><attempt>searched</attempt></stuck>", tool_calls=GOOD.tool_calls)
+
+
+def test_stuck_ends_the_run() -> None:
+    """A model that is stuck does not go on calling, unless that is wanted."""
+    run, _ = agent(STUCK, middleware=[MetaSignalMiddleware()])
+    result = run.invoke(QUESTION)
+    assert kinds(result["messages"]) == ["human", "ai"]
+    assert result["meta_signals"][0]["kind"] == "Stuck"
+    run, _ = agent(STUCK, DONE, middleware=[MetaSignalMiddleware(end=False)])
+    assert kinds(run.invoke(QUESTION)["messages"]) == ["human", "ai", "tool", "ai"]
+
+
+def test_phrases_beside_calls_do_not_count() -> None:
+    """A doubt in passing does not stop a call."""
+    doubt = AIMessage("I'm stuck on this, so I look it up.", tool_calls=GOOD.tool_calls)
+    run, _ = agent(doubt, DONE, middleware=[MetaSignalMiddleware()])
+    assert kinds(run.invoke(QUESTION)["messages"]) == ["human", "ai", "tool", "ai"]
+
+
+def test_other_middleware_may_return_anything() -> None:
+    """A response without a reply is passed on as it is."""
+
+    @wrap_model_call
+    def silent(request: Any, handler: Any) -> Any:
+        return ModelResponse(result=[HumanMessage("Never mind.")])
+
+    for ours in (MetaSignalMiddleware(), NormalizationMiddleware()):
+        middleware: list[Any] = [ours, silent]
+        llm = ScriptedChatModel(script=[])
+        run = create_agent(llm, middleware=middleware)
+        assert run.invoke(QUESTION)["messages"][-1].content == "Never mind."
+        assert llm.asked == []
+
+
+def test_on_signal_may_change_the_reply() -> None:
+    """A host can turn being stuck into a question."""
+    seen: list[Any] = []
+
+    def ask(signal: Any, reply: AIMessage) -> AIMessage | None:
+        seen.append((signal, reply))
+        return AIMessage("Can you help?") if len(seen) == 1 else None
+
+    for _ in range(2):
+        run, _ = agent(STUCK, middleware=[MetaSignalMiddleware(on_signal=ask)])
+        last = run.invoke(QUESTION)["messages"][-1]
+    assert (len(seen), last.content) == (2, STUCK.content)
+
+
+# Planner
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_planner_injects_hints(*, asynchronous: bool) -> None:
+    """After a protocol issue of the last turn the model is reminded, once and only for the call."""
+    run, llm = agent(GOOD, DONE, middleware=[PlannerMiddleware()], system_prompt="Be brief.")
+    history: Any = {"messages": [("user", "Where?"), ("ai", NARRATED), ("user", "Well?")]}
+    result = wait(run.ainvoke(history)) if asynchronous else run.invoke(history)
+    assert result["plan"]["selected"] == "ContinueCentralized"
+    first, second = (str(asked[0].content) for asked in llm.asked)
+    assert first.startswith("Be brief.\n\nYour last reply broke the tool protocol.")
+    assert second == "Be brief."
+    assert all(message.type != "system" for message in result["messages"])
+
+
+def test_planner_without_injection() -> None:
+    """The plan is made and kept, but the model is not told."""
+    run, llm = agent(DONE, middleware=[PlannerMiddleware(inject=False)])
+    run.invoke({"messages": [("user", "Where?"), ("ai", NARRATED), ("user", "Well?")]})
+    assert llm.asked[0][0].type == "human"
+    run, llm = agent(DONE, middleware=[PlannerMiddleware()])
+    run.invoke({"messages": [("user", "Where?"), ("ai", NARRATED), ("user", "Well?")]})
+    assert str(llm.asked[0][0].content).startswith("Your last reply broke")
+
+
+@pytest.mark.parametrize("block", [True, False])
+def test_planner_blocks(*, block: bool) -> None:
+    """A blocker ends the run with an answer and without a model call, if that is wanted."""
+    from loopmend import TaskStateInput
+
+    def observe(state: Any, runtime: Any) -> TaskStateInput:
+        return TaskStateInput("go", intents=["execution"], provider_breaker_open=True)
+
+    run, llm = agent(DONE, middleware=[PlannerMiddleware(observe, block=block)])
+    result = run.invoke(QUESTION)
+    assert result["plan"]["selected"] == "ReturnBlocker"
+    assert result["messages"][-1].content.startswith("I cannot go on: " if block else DONE)
+    assert len(llm.asked) == (0 if block else 1)
+
+
+def test_resumed_runs_keep_their_reports() -> None:
+    """Reports and plans are plain data, so that a checkpointer can keep them."""
+    llm = ScriptedChatModel(script=[NARRATED, DONE, NARRATED, DONE])
+    saver = InMemorySaver()
+    middleware: list[Any] = [
+        PlannerMiddleware(),
+        NormalizationMiddleware(),
+        MetaSignalMiddleware(),
+    ]
+    run = create_agent(llm, TOOLS, middleware=middleware, checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": "1"}}
+    run.invoke(QUESTION, config)
+    result = run.invoke(QUESTION, config)
+    assert len(result["normalization"]) == 2
+
+
+def test_different_pictures_are_progress() -> None:
+    """Results that are no text are compared as well; calls made at once count once."""
+    pictures = iter(range(9))
+
+    def screenshot() -> Any:
+        """Take a picture of the screen."""
+        url = f"data:image/png;base64,{next(pictures)}"
+        return [{"type": "image_url", "image_url": {"url": url}}]
+
+    script = [call("screenshot", f"call_{n}") for n in range(5)]
+    guard = [LoopGuardMiddleware(soft=2, hard=3)]
+    run, _ = agent(*script, DONE, tools=[screenshot], middleware=guard)
+    assert run.invoke(QUESTION)["messages"][-1].content == DONE
+    same = [{"name": "search", "args": {"query": "x"}, "id": str(n)} for n in range(6)]
+    run, _ = agent(AIMessage("", tool_calls=same), DONE, middleware=guard)
+    assert run.invoke(QUESTION)["messages"][-1].content == DONE
+
+
+def test_a_stuck_reply_keeps_what_it_holds() -> None:
+    """Only its calls are left out; tags of another kind beside calls are no signal."""
+    usage: Any = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
+    stuck = AIMessage(str(STUCK.content), tool_calls=GOOD.tool_calls, usage_metadata=usage)
+    run, _ = agent(stuck, middleware=[MetaSignalMiddleware()])
+    assert run.invoke(QUESTION)["messages"][-1].usage_metadata == usage
+    bold = AIMessage("I'm stuck on the <b>date</b>, so I look.", tool_calls=GOOD.tool_calls)
+    run, _ = agent(bold, DONE, middleware=[MetaSignalMiddleware()])
+    assert kinds(run.invoke(QUESTION)["messages"]) == ["human", "ai", "tool", "ai"]
+    tried = "<stuck><attempt>I will search</attempt></stuck>"
+    run, llm = agent(tried, middleware=[NormalizationMiddleware(), MetaSignalMiddleware()])
+    assert run.invoke(QUESTION)["meta_signals"][0]["kind"] == "Stuck"
+    assert len(llm.asked) == 1
+
+
+def test_hints_keep_the_blocks_of_a_system_message() -> None:
+    """Marks for a provider's cache stay where they are."""
+    block: Any = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
+    prompt = SystemMessage(content=[block])
+    run, llm = agent(DONE, middleware=[PlannerMiddleware()], system_prompt=prompt)
+    run.invoke({"messages": [("user", "Where?"), ("ai", NARRATED), ("user", "Well?")]})
+    content: Any = llm.asked[0][0].content
+    assert content[0] == block
+    assert content[1]["text"].startswith("Your last reply broke")
