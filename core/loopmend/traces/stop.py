@@ -215,7 +215,7 @@ def _exhausted(trace: Trace) -> Stopped:
     most, taken = trace.limits.max_iterations, trace.iterations
     if most is not None and taken >= most:
         said = f"There is no answer after {taken} of {most} steps."
-        return Stopped(StopReason.MAX_ITERATIONS, said, taken - 1)
+        return Stopped(StopReason.MAX_ITERATIONS, said, taken - 1 if taken else None)
     seconds = trace.limits.max_seconds
     if seconds is not None and (trace.seconds or 0) >= seconds:
         return Stopped(StopReason.TIMEOUT, f"There is no answer after {trace.seconds} seconds.")

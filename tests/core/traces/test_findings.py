@@ -91,6 +91,7 @@ STOPS: list[tuple[Trace, StopReason]] = [
     (Trace(error=TraceError("Odd", "x")), R.ABANDONED),
     (Trace([Step(error=TraceError("Odd", "x"))]), R.ABANDONED),
     (Trace(), R.ABANDONED),
+    (Trace(limits=Limits(max_iterations=0)), R.MAX_ITERATIONS),
 ]
 
 
