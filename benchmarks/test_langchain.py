@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import statistics
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.test_reading import REACT
-from benchmarks.timing import ratio
+from benchmarks.timing import interleaved, ratio
 
 TIMES_LANGCHAIN = 2.0
 MOST_OVERHEAD = 0.03
@@ -63,7 +60,7 @@ def test_middleware(report: list[str]) -> None:
     }
     over: dict[str, float] = {}
     for _ in range(TRIES):
-        seconds = _interleaved(runs)
+        seconds = interleaved(runs, rounds=ROUNDS)
         for name in ("normalization", "loop guard"):
             added = (seconds[name] - seconds["idle"]) / seconds["none"]
             over[name] = min(over.get(name, 1.0), added)
@@ -91,19 +88,3 @@ def _agent(middleware: list[Any]) -> Callable[[], Any]:
     agent = create_agent(model, [search], middleware=middleware)
     asked: Any = {"messages": [("user", "Where is Oslo?")]}
     return partial(agent.invoke, asked)
-
-
-def _interleaved(runs: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Return the median seconds of each, run in turns so that noise hits all alike."""
-    taken: dict[str, list[float]] = {name: [] for name in runs}
-    gc.collect()
-    gc.disable()
-    try:
-        for _ in range(ROUNDS):
-            for name, run in runs.items():
-                started = time.thread_time()
-                run()
-                taken[name].append(time.thread_time() - started)
-    finally:
-        gc.enable()
-    return {name: statistics.median(times) for name, times in taken.items()}

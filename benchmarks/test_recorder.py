@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-import statistics
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
+
+from benchmarks.timing import interleaved
 
 TIMES_TRACER = 1.0
 TRIES = 5
@@ -39,7 +38,7 @@ def test_recorder(report: list[str]) -> None:
     }
     found: list[float] = []
     while not found or (found[-1] > TIMES_TRACER and len(found) < TRIES):
-        seconds = _interleaved(runs)
+        seconds = interleaved(runs, rounds=ROUNDS)
         added = {name: taken - seconds["none"] for name, taken in seconds.items()}
         found.append(added["recorder"] / added["tracer"])
     share = added["recorder"] / seconds["none"]
@@ -65,22 +64,3 @@ def _agent() -> Callable[..., Any]:
     agent = create_agent(ScriptedChatModel(script=script, repeat=True), [search])
     asked: Any = {"messages": [("user", "Where is Oslo?")]}
     return partial(agent.invoke, asked)
-
-
-def _interleaved(runs: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Return the median seconds of each, run in turns so that noise hits all alike.
-
-    The process's time is taken, because LangGraph runs tools on other threads.
-    """
-    taken: dict[str, list[float]] = {name: [] for name in runs}
-    gc.collect()
-    gc.disable()
-    try:
-        for _ in range(ROUNDS):
-            for name, run in runs.items():
-                started = time.process_time()
-                run()
-                taken[name].append(time.process_time() - started)
-    finally:
-        gc.enable()
-    return {name: statistics.median(times) for name, times in taken.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +37,27 @@ def ratio(subject: Call, yardstick: Call, *, rounds: int = _ROUNDS) -> float:
 def fastest(call: Call, *, rounds: int = 7) -> float:
     """Return the seconds of the shortest of several runs."""
     return min(_batch(call, 1) for _ in range(rounds))
+
+
+def interleaved(
+    runs: dict[str, Call], *, rounds: int, clock: Callable[[], float] = time.process_time
+) -> dict[str, float]:
+    """Return the median seconds of each, run in turns so that noise hits all alike.
+
+    By default the process's time is taken, because LangGraph runs tools on other threads.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in runs}
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for name, run in runs.items():
+                started = clock()
+                run()
+                taken[name].append(clock() - started)
+    finally:
+        gc.enable()
+    return {name: statistics.median(times) for name, times in taken.items()}
 
 
 def _batch(call: Call, times: int) -> float:

@@ -19,9 +19,9 @@ A run is a `Trace`, read from logs, messages or spans; `classify_trace` says why
 and what is wrong with it. `TraceStore` and `TraceLog` keep traces; they alone touch files.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from loopmend._late import late
 from loopmend._version import __version__
 from loopmend.contracts.actions import (
     AgentAction,
@@ -338,17 +338,4 @@ __all__ = [
     "to_json",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load what stands on the contracts when it is first asked for."""
-    if name not in _LATE:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    found = getattr(import_module(_LATE[name]), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    """List the public names, also those that are not loaded yet."""
-    return sorted(__all__)
+__getattr__, __dir__ = late(__name__, _LATE, __all__)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Union
 
 from loopmend._arguments import require_int
-from loopmend._repr import safe_repr
+from loopmend._repr import written
 
 __all__ = ["CallResult", "GoOn", "LoopDecision", "LoopPolicy", "Nudge", "Stop"]
 
@@ -31,11 +30,7 @@ class CallResult:
 
     def signature(self) -> tuple[str, str, str]:
         """Return what two calls share if they are the same with the same result."""
-        try:
-            arguments = json.dumps(self.arguments, sort_keys=True, default=repr)
-        except (TypeError, ValueError, RecursionError):
-            arguments = safe_repr(self.arguments)
-        return self.name, arguments, self.result.strip()
+        return self.name, written(self.arguments, in_order=True), self.result.strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ asked for. Two modules need more than langchain-core and are imported by name:
 `classic`).
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from loopmend._extras import require_extra
+from loopmend._late import late
 
 require_extra("langchain_core", extra="langchain", needed_by="langchain_loopmend")
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from langchain_loopmend.tool_call_retry import ToolCallRetry, with_tool_call_retry
 
 _LATE = {
-    "ActionParseException": "errors",
-    "ActionRetry": "action_retry",
-    "AgentActionOutputParser": "parsers",
-    "AgentActionsOutputParser": "parsers",
-    "GaveUp": "action_retry",
-    "NormalizationError": "errors",
-    "ReadingOutputParser": "parsers",
-    "RetryingOutputParser": "retry",
-    "ToolCallRetry": "tool_call_retry",
-    "TraceRecorder": "recorder",
-    "TurnOutputParser": "streaming",
-    "record_traces": "recorder",
-    "with_action_retry": "action_retry",
-    "with_tool_call_retry": "tool_call_retry",
+    "ActionParseException": "langchain_loopmend.errors",
+    "ActionRetry": "langchain_loopmend.action_retry",
+    "AgentActionOutputParser": "langchain_loopmend.parsers",
+    "AgentActionsOutputParser": "langchain_loopmend.parsers",
+    "GaveUp": "langchain_loopmend.action_retry",
+    "NormalizationError": "langchain_loopmend.errors",
+    "ReadingOutputParser": "langchain_loopmend.parsers",
+    "RetryingOutputParser": "langchain_loopmend.retry",
+    "ToolCallRetry": "langchain_loopmend.tool_call_retry",
+    "TraceRecorder": "langchain_loopmend.recorder",
+    "TurnOutputParser": "langchain_loopmend.streaming",
+    "record_traces": "langchain_loopmend.recorder",
+    "with_action_retry": "langchain_loopmend.action_retry",
+    "with_tool_call_retry": "langchain_loopmend.tool_call_retry",
 }
 
 __all__ = [
@@ -60,17 +60,4 @@ __all__ = [
     "with_tool_call_retry",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load a name when it is first asked for, because LangChain takes time to import."""
-    if name not in _LATE:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    found = getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    """List the public names, also those that are not loaded yet."""
-    return sorted(__all__)
+__getattr__, __dir__ = late(__name__, _LATE, __all__)

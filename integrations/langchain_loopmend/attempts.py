@@ -12,6 +12,7 @@ from typing import Any, Final, Union
 
 from langchain_core.exceptions import OutputParserException
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.output_parsers import BaseOutputParser
 
 from langchain_loopmend.errors import ActionParseException
 from langchain_loopmend.messages import text_of
@@ -29,6 +30,8 @@ __all__ = [
     "correction",
     "drive",
     "follow_up",
+    "instructions_of",
+    "said_by",
 ]
 
 Reply = Union[str, BaseMessage]
@@ -128,20 +131,29 @@ def correction(parser: Any, error: ValueError, attempt: int) -> str:
         return error.observation or "" if correct is None else str(correct(error.turn, attempt))
     if isinstance(error, OutputParserException) and error.observation:
         return error.observation
-    return f"Your last reply cannot be used. {_reason(error)}{_asked_form(parser)}"
+    form = "" if parser is None else instructions_of(parser)
+    return "\n\n".join(
+        part for part in (f"Your last reply cannot be used. {_reason(error)}", form) if part
+    )
+
+
+def said_by(error: Exception) -> str:
+    """Return what a parser says, without the link for people that LangChain appends."""
+    return str(error).partition(_LINK)[0].strip()
 
 
 def _reason(error: ValueError) -> str:
-    """Return what a foreign parser says, without the link for people and without its length."""
-    said = str(error).partition(_LINK)[0].strip()
+    said = said_by(error)
     return said if len(said) <= _LONGEST_REASON else f"{said[:_LONGEST_REASON]} …"
 
 
-def _asked_form(parser: Any) -> str:
+def instructions_of(parser: BaseOutputParser[Any]) -> str:
+    """Return what a parser tells the model about the form, with no placeholder left in it."""
     try:
-        return f"\n\n{parser.get_format_instructions()}"
-    except (AttributeError, NotImplementedError):
+        told = parser.get_format_instructions()
+    except NotImplementedError:  # LangChain's base class has none, and need not
         return ""
+    return told.replace("exactly one of [{tool_names}]", "one of those on offer")
 
 
 def follow_up(reply: Reply, words: str) -> list[BaseMessage]:

@@ -17,7 +17,7 @@ from langchain_core.exceptions import OutputParserException  # noqa: E402
 from langchain_core.output_parsers import BaseOutputParser  # noqa: E402
 from langchain_core.runnables import Runnable, RunnableSequence  # noqa: E402
 
-from langchain_loopmend.attempts import correction  # noqa: E402
+from langchain_loopmend.attempts import correction, said_by  # noqa: E402
 from langchain_loopmend.parsers import AgentActionOutputParser  # noqa: E402
 from loopmend import (  # noqa: E402
     Failure,
@@ -32,7 +32,6 @@ from loopmend import (  # noqa: E402
 __all__ = ["ReActOutputParser", "handle_parsing_error", "replace_output_parser"]
 
 _PREFIX: Final = "Could not parse LLM output: "
-_LINK: Final = "\nFor troubleshooting, visit:"
 _FORM_ASKED: Final = ReadingConfig(plain_text="error", detect_signals=False)
 
 
@@ -106,5 +105,5 @@ def _reply(error: OutputParserException) -> str | None:
     """Return the model's reply that an error of LangChain's parsers is about."""
     if isinstance(error.llm_output, str):
         return error.llm_output
-    message, prefix, text = str(error).partition(_LINK)[0].partition(_PREFIX)
+    message, prefix, text = said_by(error).partition(_PREFIX)
     return text.strip().removeprefix("`").removesuffix("`") if prefix and not message else None

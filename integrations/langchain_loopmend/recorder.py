@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from uuid import UUID
 
@@ -20,13 +16,12 @@ from langchain_core.tracers.context import register_configure_hook
 from langchain_loopmend.run_traces import trace_of
 from langchain_loopmend.run_values import results_in
 from langchain_loopmend.runs import Kind, OpenRuns, Recording, is_interrupt
+from loopmend.traces.kept import KeptTraces
 from loopmend.traces.trace import Limits, Trace
 
 __all__ = ["TraceRecorder", "record_traces"]
 
 H = TypeVar("H", bound=Callable[..., None])
-
-_LOG: Final = logging.getLogger(__name__)
 
 
 def _handler_class() -> type[BaseCallbackHandler]:
@@ -52,12 +47,12 @@ def _guarded(hook: H) -> H:
         try:
             hook(self, *args, **kwargs)
         except Exception as error:  # noqa: BLE001 - whatever it is, the host goes on
-            self._complain(hook.__name__, error)
+            self.complain(hook.__name__, error)
 
     return cast("H", guarded)
 
 
-class TraceRecorder(_Handler):
+class TraceRecorder(KeptTraces, _Handler):
     """A callback handler that makes a `Trace` of each run that nothing else started.
 
     Works with AgentExecutor, LangGraph, `create_agent` and chains, sync, async and streamed;
@@ -81,6 +76,7 @@ class TraceRecorder(_Handler):
     """
 
     run_inline = True
+    _complaint = "%s failed, the run goes on: %r"
 
     def __init__(
         self,
@@ -91,27 +87,11 @@ class TraceRecorder(_Handler):
         on_trace: Callable[[Trace], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__()
+        super().__init__(max_traces=max_traces, on_trace=on_trace)
         self._limits = Limits(max_iterations, max_seconds)
-        self._done: deque[Trace] = deque(maxlen=max_traces)
-        self._on_trace = on_trace
-        self._lock = Lock()
         self._runs = OpenRuns(clock)
-        self._complained: set[str] = set()
 
     # What was recorded
-
-    @property
-    def traces(self) -> tuple[Trace, ...]:
-        """The finished traces, oldest first."""
-        with self._lock:
-            return tuple(self._done)
-
-    @property
-    def last(self) -> Trace | None:
-        """The trace that was finished last."""
-        with self._lock:
-            return self._done[-1] if self._done else None
 
     def get(self, run_id: UUID | str) -> Trace | None:
         """Return the trace of a root run, if it is finished and still kept.
@@ -121,30 +101,6 @@ class TraceRecorder(_Handler):
         """
         wanted = str(run_id)
         return next((trace for trace in reversed(self.traces) if trace.id == wanted), None)
-
-    def clear(self) -> None:
-        """Forget the finished traces; runs that go on are still recorded.
-
-        >>> recorder = TraceRecorder()
-        >>> recorder.clear()
-        >>> recorder.traces
-        ()
-        """
-        with self._lock:
-            self._done.clear()
-
-    def to_jsonl(self, path: str | Path) -> None:
-        """Write the finished traces into a new file, one a line.
-
-        >>> import os, tempfile
-        >>> path = os.path.join(tempfile.mkdtemp(), "traces.jsonl")
-        >>> TraceRecorder().to_jsonl(path)
-        >>> os.path.getsize(path)
-        0
-        """
-        lines = "".join(f"{trace.to_json()}\n" for trace in self.traces)
-        # Half a character, as models emit it, has no UTF-8; its escape is valid JSON.
-        Path(path).write_bytes(lines.encode("utf-8", "backslashreplace"))
 
     # Hooks
 
@@ -301,21 +257,8 @@ class TraceRecorder(_Handler):
             self._finish(ended)
 
     def _finish(self, recording: Recording) -> None:
-        if not recording.is_worth_keeping:
-            return
-        trace = trace_of(recording, self._limits)
-        with self._lock:
-            self._done.append(trace)
-        if self._on_trace is not None:
-            self._on_trace(trace)
-
-    def _complain(self, hook: str, error: Exception) -> None:
-        """Say once for each hook what went wrong."""
-        with self._lock:
-            if hook in self._complained:
-                return
-            self._complained.add(hook)
-        _LOG.warning("%s failed, the run goes on: %r", hook, error)
+        if recording.is_worth_keeping:
+            self.keep(trace_of(recording, self._limits))
 
 
 _ACTIVE: Final[ContextVar[TraceRecorder | None]] = ContextVar("loopmend_recorder", default=None)

@@ -33,6 +33,7 @@ from langchain_loopmend.attempts import (
     correction,
     drive,
     follow_up,
+    instructions_of,
 )
 from langchain_loopmend.messages import text_of
 from langchain_loopmend.parsers import AgentActionOutputParser
@@ -254,7 +255,9 @@ class RetryingOutputParser(BaseOutputParser[T]):
 
     def _steps(self, reply: Reply, prompt: PromptValue | None) -> Steps:
         history: list[BaseMessage]
-        history = prompt.to_messages() if prompt else [HumanMessage(self._instructions() or _ASK)]
+        history = (
+            prompt.to_messages() if prompt else [HumanMessage(instructions_of(self.parser) or _ASK)]
+        )
 
         def asked(reply: Reply, words: str) -> Any:
             if self.prompt is not None:
@@ -275,16 +278,9 @@ class RetryingOutputParser(BaseOutputParser[T]):
             "prompt": prompt.to_string() if prompt else "",
             "completion": text_of(reply),
             "error": words,
-            "instructions": self._instructions(),
+            "instructions": instructions_of(self.parser),
         }
         return template.format_prompt(**{k: known.get(k, "") for k in template.input_variables})
-
-    def _instructions(self) -> str:
-        try:
-            told = self.parser.get_format_instructions()
-        except NotImplementedError:  # the base class has none
-            return ""
-        return told.replace("exactly one of [{tool_names}]", "one of those on offer")
 
     def _concluded(self, outcome: Any) -> T:
         if isinstance(outcome, Exhausted):

@@ -4,31 +4,21 @@ Importing this package imports no framework; each name loads what it needs when 
 asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from loopmend._extras import require_extra
+from loopmend._late import late
 
 require_extra("llama_index.core", extra="llama-index", needed_by="llama_index_loopmend")
 
 if TYPE_CHECKING:
     from llama_index_loopmend.recorder import TraceRecorder, record_traces
 
-_LATE = {"TraceRecorder": "recorder", "record_traces": "recorder"}
+_LATE = {
+    "TraceRecorder": "llama_index_loopmend.recorder",
+    "record_traces": "llama_index_loopmend.recorder",
+}
 
 __all__ = ["TraceRecorder", "record_traces"]
 
-
-def __getattr__(name: str) -> Any:
-    """Load a name when it is first asked for, because LlamaIndex takes time to import."""
-    if name not in _LATE:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    found = getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    """List the public names, also those that are not loaded yet."""
-    return sorted(__all__)
+__getattr__, __dir__ = late(__name__, _LATE, __all__)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from threading import Lock
 from typing import Any, Final, TypeVar
 
@@ -18,18 +15,18 @@ from workflows.handler import WorkflowHandler
 
 from llama_index_loopmend.instrumentation import RunSpans, tools_of
 from llama_index_loopmend.runs import Run
+from loopmend.traces.kept import KeptTraces
 from loopmend.traces.trace import Trace
 
 __all__ = ["TraceRecorder", "record_traces"]
 
 T = TypeVar("T")
 
-_log: Final = logging.getLogger(__name__)
 _handlers: Final = Lock()
 _here: ContextVar[tuple[TraceRecorder, ...]] = ContextVar("loopmend_recorders", default=())
 
 
-class TraceRecorder:
+class TraceRecorder(KeptTraces):
     """Keeps a trace of each run, and never breaks one: what goes wrong here is logged, once.
 
     Either hand it a run, which leaves the events to you:
@@ -57,39 +54,9 @@ class TraceRecorder:
         max_traces: int = 1000,
         on_trace: Callable[[Trace], object] | None = None,
     ) -> None:
-        if max_traces < 1:
-            msg = f"max_traces must be at least 1, not {max_traces}"
-            raise ValueError(msg)
+        super().__init__(max_traces=max_traces, on_trace=on_trace)
         self.max_iterations = max_iterations
-        self.max_traces = max_traces
-        self.on_trace = on_trace
-        self._traces: deque[Trace] = deque(maxlen=max_traces)
-        self._logged: set[str] = set()
-        self._lock = Lock()
         self._spans: RunSpans | None = None
-
-    @property
-    def traces(self) -> tuple[Trace, ...]:
-        """The traces so far, the oldest first."""
-        with self._lock:
-            return tuple(self._traces)
-
-    @property
-    def last(self) -> Trace | None:
-        """The trace of the run that ended last, if any did."""
-        with self._lock:
-            return self._traces[-1] if self._traces else None
-
-    def clear(self) -> None:
-        """Forget all traces; runs that go on are still followed."""
-        with self._lock:
-            self._traces.clear()
-
-    def to_jsonl(self, path: str | Path) -> None:
-        """Write the traces to a file, one a line, in place of what it held."""
-        # Half a character, as models emit now and then, becomes the escape that JSON has for it.
-        with Path(path).open("w", encoding="utf-8", errors="backslashreplace") as file:
-            file.writelines(f"{trace.to_json()}\n" for trace in self.traces)
 
     def tee(self, handler: WorkflowHandler) -> AsyncGenerator[Event, None]:
         """Pass on the events of a run as they come, and record it.
@@ -159,23 +126,15 @@ class TraceRecorder:
         """Keep the trace of a run that ended, or that nobody looks at any more."""
         self._safely("trace", run.left)
         trace = self._safely("trace", run.trace)
-        if trace is None:
-            return
-        with self._lock:
-            self._traces.append(trace)
-        if self.on_trace is not None:
-            self._safely("on_trace", self.on_trace, trace)
+        if trace is not None:
+            self._safely("on_trace", self.keep, trace)
 
     def _safely(self, hook: str, do: Callable[..., T], *given: Any) -> T | None:
         """Do it without ever breaking the run that is looked at."""
         try:
             return do(*given)
         except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
-            with self._lock:
-                known = hook in self._logged
-                self._logged.add(hook)
-            if not known:
-                _log.warning("recording failed in %s, and the run goes on: %r", hook, error)
+            self.complain(hook, error)
         return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from loopmend._repr import safe_repr
+from loopmend._repr import written
 from loopmend.contracts.react_trace import I06_REASON_EXIT
 from loopmend.errors import TraceFormatError
 from loopmend.reading.turn import Turn
@@ -277,9 +277,4 @@ def _plain(text: str) -> str:
 
 def _written(call: TraceCall) -> str:
     given = call.arguments
-    if isinstance(given, str):
-        return given
-    try:
-        return json.dumps(given, ensure_ascii=False, default=repr)
-    except (TypeError, ValueError, RecursionError):  # keys of any kind, or within itself
-        return safe_repr(given)
+    return given if isinstance(given, str) else written(given)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from loopmend._repr import safe_repr
+from loopmend._repr import written
 from loopmend.traces.stop import Stopped, StopReason, stop_of
 from loopmend.traces.trace import Observation, Trace, TraceCall
 
-__all__ = ["Made", "View", "is_failure", "words", "written"]
+__all__ = ["Made", "View", "is_failure", "words"]
 
 _WORD: Final = re.compile(r"\w+")
 _ASIDES: Final = ("think", "Think")
@@ -46,14 +45,12 @@ def words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text[:_LONGEST].lower()))
 
 
-def written(arguments: Any) -> str:
-    """Return arguments as text that is equal for equal arguments."""
-    if isinstance(arguments, str):
-        return " ".join(arguments.split()).lower()
-    try:
-        return json.dumps(arguments, sort_keys=True, default=repr)
-    except (TypeError, ValueError, RecursionError):
-        return safe_repr(arguments)
+def _signature(call: TraceCall) -> tuple[str, str]:
+    """Return name and arguments as text that is equal for equal calls."""
+    given = call.arguments
+    if isinstance(given, str):
+        return call.name, " ".join(given.split()).lower()
+    return call.name, written(given, in_order=True)
 
 
 class View:
@@ -89,5 +86,5 @@ def _made(trace: Trace) -> list[Made]:
         for number, call in enumerate(step.calls):
             if call.name not in _ASIDES:
                 result = results[number].text if number < len(results) else None
-                found.append(Made(at, call, (call.name, written(call.arguments)), result))
+                found.append(Made(at, call, _signature(call), result))
     return found
