@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, cast
 
 from langchain_core.agents import AgentFinish
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.output_parsers import BaseOutputParser
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableSerializable
-from pydantic import ConfigDict, Field, SkipValidation
+from langchain_core.runnables import Runnable, RunnableConfig
+from pydantic import SkipValidation
 from typing_extensions import override
 
+from langchain_loopmend.asking import Asking
 from langchain_loopmend.attempts import (
     Ask,
     Exhausted,
@@ -59,7 +59,7 @@ class GaveUp(AgentFinish):
         return False
 
 
-class ActionRetry(RunnableSerializable[LanguageModelInput, Any]):
+class ActionRetry(Asking[Any]):
     """Asks a model, parses its reply, and asks again with a correction as long as that helps.
 
     Made by `with_action_retry`. Everything a runnable can do it does: sync, async, batches,
@@ -71,16 +71,10 @@ class ActionRetry(RunnableSerializable[LanguageModelInput, Any]):
     {'output': '4'}
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
-
-    llm: Annotated[Runnable[Any, Any], SkipValidation()]
-    """The model."""
     parser: Annotated[BaseOutputParser[Any], SkipValidation()]
     """The parser that has the say."""
     retry_llm: Annotated[Runnable[Any, Any] | None, SkipValidation()] = None
     """Another model for asking again, such as a stronger one."""
-    max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0)
-    """How often the model is asked again; never exceeded."""
     on_exhausted: Literal["raise", "return"] = "raise"
     """Whether to raise the last error or to return a `GaveUp`."""
 
@@ -103,35 +97,6 @@ class ActionRetry(RunnableSerializable[LanguageModelInput, Any]):
         return self.parser.OutputType
 
     @override
-    def invoke(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Any:
-        """Ask and parse; other keyword arguments go to the model."""
-        return self._call_with_config(partial(self._run, passed=kwargs), input, config)
-
-    @override
-    async def ainvoke(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Any:
-        """Ask and parse without blocking."""
-        return await self._acall_with_config(partial(self._arun, passed=kwargs), input, config)
-
-    @override
-    def stream(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Any]:
-        """Ask with streaming and yield the one result."""
-        run = partial(self._run, passed=kwargs, streaming=True)
-        yield self._call_with_config(run, input, config)
-
-    @override
-    async def astream(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any | None
-    ) -> AsyncIterator[Any]:
-        """Ask with streaming and yield the one result, without blocking."""
-        run = partial(self._arun, passed=kwargs, streaming=True)
-        yield await self._acall_with_config(run, input, config)
-
     def _run(
         self,
         input: LanguageModelInput,
@@ -154,6 +119,7 @@ class ActionRetry(RunnableSerializable[LanguageModelInput, Any]):
 
         return self._concluded(drive(self._steps(input), ask, parse, tell))
 
+    @override
     async def _arun(
         self,
         input: LanguageModelInput,

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable
 from itertools import count
-from typing import Annotated, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSerializable
-from pydantic import ConfigDict, Field, SkipValidation
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from typing_extensions import override
 
+from langchain_loopmend.asking import Asking
 from langchain_loopmend.mending import Mender, Steps, adrive, drive
 from langchain_loopmend.messages import as_messages, put_together
 from langchain_loopmend.retry import RETRY_EVENT, attempt_config
@@ -23,7 +22,7 @@ from loopmend import MAX_NORMALIZATION_RETRIES
 __all__ = ["ToolCallRetry", "with_tool_call_retry"]
 
 
-class ToolCallRetry(RunnableSerializable[LanguageModelInput, AIMessage]):
+class ToolCallRetry(Asking[AIMessage]):
     """A chat model that is corrected when it breaks the tool protocol.
 
     Made by `with_tool_call_retry`. It takes the place of the model: it can be bound to tools,
@@ -35,14 +34,8 @@ class ToolCallRetry(RunnableSerializable[LanguageModelInput, AIMessage]):
     'It is in Norway.'
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
-
-    llm: Annotated[Runnable[Any, Any], SkipValidation()]
-    """The chat model."""
     tools: list[dict[str, Any]] | None = None
     """What is on offer, described; `None` if that is unknown."""
-    max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0)
-    """How often the model is asked again; never exceeded."""
     salvage: bool = False
     """Whether a call that was written as text, or whose arguments were broken, is used all the
     same if the tools vouch for it."""
@@ -56,35 +49,6 @@ class ToolCallRetry(RunnableSerializable[LanguageModelInput, AIMessage]):
         return self.model_copy(update={"llm": bound, "tools": tool_schemas(offered)})
 
     @override
-    def invoke(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AIMessage:
-        """Ask; other keyword arguments go to the model."""
-        return self._call_with_config(partial(self._run, passed=kwargs), input, config)
-
-    @override
-    async def ainvoke(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AIMessage:
-        """Ask without blocking."""
-        return await self._acall_with_config(partial(self._arun, passed=kwargs), input, config)
-
-    @override
-    def stream(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[AIMessage]:
-        """Ask with streaming and yield the one reply that can be used."""
-        run = partial(self._run, passed=kwargs, streaming=True)
-        yield self._call_with_config(run, input, config)
-
-    @override
-    async def astream(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any | None
-    ) -> AsyncIterator[AIMessage]:
-        """Ask with streaming and yield the one reply that can be used, without blocking."""
-        run = partial(self._arun, passed=kwargs, streaming=True)
-        yield await self._acall_with_config(run, input, config)
-
     def _run(
         self,
         input: LanguageModelInput,
@@ -109,6 +73,7 @@ class ToolCallRetry(RunnableSerializable[LanguageModelInput, AIMessage]):
 
         return (drive(self._steps(messages), ask)).message
 
+    @override
     async def _arun(
         self,
         input: LanguageModelInput,
