@@ -13,7 +13,8 @@ five questions about a turn or a run, each a *contract*:
 On top of them stands the reader, which copes with what models really emit: `read_turn` and,
 for streams, `TurnReader`; `read_response` reads a provider's whole response. `RetryPolicy`
 decides whether and with which words to ask again, `LoopPolicy` when a run goes in circles,
-and `observe_conversation` gathers what the planner can know from the messages alone.
+and `observe_conversation` gathers what the planner can know from the messages alone. `Planner`
+adds rules of your own and says how its advice departs from `plan`; `explain` puts it in words.
 
 A run is a `Trace`, read from logs, messages or spans; `classify_trace` says why it stopped
 and what is wrong with it. `TraceStore` and `TraceLog` keep traces; they alone touch files.
@@ -36,12 +37,7 @@ from loopmend.contracts.normalization import (
     build_normalization_retry_prompt,
     detect_normalization_failure,
 )
-from loopmend.contracts.planner import (
-    ActionCandidate,
-    PlannedAction,
-    TaskExecutionPlan,
-    plan,
-)
+from loopmend.contracts.planner import ActionCandidate, PlannedAction, TaskExecutionPlan, plan
 from loopmend.contracts.react_outcomes import (
     ActionAfterFinalAnswer,
     BoundOk,
@@ -67,9 +63,7 @@ from loopmend.contracts.react_trace import (
     classify_scratchpad_grammar,
     classify_termination,
 )
-from loopmend.contracts.signal_detection import (
-    detect_meta_signal,
-)
+from loopmend.contracts.signal_detection import detect_meta_signal
 from loopmend.contracts.signals import (
     Answer,
     AttemptSummary,
@@ -118,23 +112,24 @@ from loopmend.errors import (
     TraceFormatError,
     UnknownType,
 )
-from loopmend.wire import (
-    from_data,
-    from_json,
-    to_data,
-    to_json,
-)
+from loopmend.wire import from_data, from_json, to_data, to_json
 
 if TYPE_CHECKING:
-    from loopmend.conversation import observe_conversation, response_skeleton
-    from loopmend.hints import plan_hints
+    from loopmend.breaker import Breaker, CircuitBreaker
     from loopmend.loops import CallResult, GoOn, LoopDecision, LoopPolicy, Nudge, Stop
+    from loopmend.planning.advised import AdvisedPlan, PlanDifference
+    from loopmend.planning.conversation import observe_conversation, response_skeleton
+    from loopmend.planning.explanation import Explanation, explain
+    from loopmend.planning.hints import plan_hints
+    from loopmend.planning.planner import Planner, PlanRule
+    from loopmend.planning.roster import RosterMatch, match_specialists
     from loopmend.reading.reader import read_turn
     from loopmend.reading.response import read_response
     from loopmend.reading.retry import (
         Accept,
         GiveUp,
         Message,
+        NormalizationError,
         Retry,
         RetryDecision,
         RetryPolicy,
@@ -166,52 +161,33 @@ if TYPE_CHECKING:
     )
 
 # The reader's patterns take time to compile: who needs only the contracts does not pay.
-_LATE = {
-    "Accept": "loopmend.reading.retry",
-    "CallResult": "loopmend.loops",
-    "DETECTORS": "loopmend.traces.detectors",
-    "Detector": "loopmend.traces.finding",
-    "Failure": "loopmend.reading.turn",
-    "FailurePattern": "loopmend.reading.turn",
-    "Finding": "loopmend.traces.finding",
-    "GiveUp": "loopmend.reading.retry",
-    "GoOn": "loopmend.loops",
-    "Limits": "loopmend.traces.trace",
-    "LoopDecision": "loopmend.loops",
-    "LoopPolicy": "loopmend.loops",
-    "Message": "loopmend.reading.retry",
-    "Nudge": "loopmend.loops",
-    "Observation": "loopmend.traces.trace",
-    "ReadingConfig": "loopmend.reading.turn",
-    "Redactor": "loopmend.traces.redaction",
-    "Repair": "loopmend.reading.turn",
-    "Retry": "loopmend.reading.retry",
-    "RetryDecision": "loopmend.reading.retry",
-    "RetryPolicy": "loopmend.reading.retry",
-    "Step": "loopmend.traces.trace",
-    "Stop": "loopmend.loops",
-    "StopReason": "loopmend.traces.stop",
-    "Stopped": "loopmend.traces.stop",
-    "Tokens": "loopmend.traces.trace",
-    "ToolSpec": "loopmend.reading.tools",
-    "Trace": "loopmend.traces.trace",
-    "TraceCall": "loopmend.traces.trace",
-    "TraceError": "loopmend.traces.trace",
-    "TraceLog": "loopmend.traces.store",
-    "TraceReport": "loopmend.traces.report",
-    "TraceStore": "loopmend.traces.store",
-    "Turn": "loopmend.reading.turn",
-    "TurnReader": "loopmend.reading.streaming",
-    "classify_trace": "loopmend.traces.report",
-    "export_spans": "loopmend.traces.otel",
-    "observe_conversation": "loopmend.conversation",
-    "plan_hints": "loopmend.hints",
-    "read_response": "loopmend.reading.response",
-    "read_turn": "loopmend.reading.reader",
-    "redact_secrets": "loopmend.traces.redaction",
-    "response_skeleton": "loopmend.conversation",
-    "stop_of": "loopmend.traces.stop",
+_HELD = {
+    "loopmend.breaker": "Breaker CircuitBreaker",
+    "loopmend.loops": "CallResult GoOn LoopDecision LoopPolicy Nudge Stop",
+    "loopmend.planning.advised": "AdvisedPlan PlanDifference",
+    "loopmend.planning.conversation": "observe_conversation response_skeleton",
+    "loopmend.planning.explanation": "Explanation explain",
+    "loopmend.planning.hints": "plan_hints",
+    "loopmend.planning.planner": "PlanRule Planner",
+    "loopmend.planning.roster": "RosterMatch match_specialists",
+    "loopmend.reading.reader": "read_turn",
+    "loopmend.reading.response": "read_response",
+    "loopmend.reading.retry": (
+        "Accept GiveUp Message NormalizationError Retry RetryDecision RetryPolicy"
+    ),
+    "loopmend.reading.streaming": "TurnReader",
+    "loopmend.reading.tools": "ToolSpec",
+    "loopmend.reading.turn": "Failure FailurePattern ReadingConfig Repair Turn",
+    "loopmend.traces.detectors": "DETECTORS",
+    "loopmend.traces.finding": "Detector Finding",
+    "loopmend.traces.otel": "export_spans",
+    "loopmend.traces.redaction": "Redactor redact_secrets",
+    "loopmend.traces.report": "TraceReport classify_trace",
+    "loopmend.traces.stop": "StopReason Stopped stop_of",
+    "loopmend.traces.store": "TraceLog TraceStore",
+    "loopmend.traces.trace": "Limits Observation Step Tokens Trace TraceCall TraceError",
 }
+_LATE = {name: module for module, names in _HELD.items() for name in names.split()}
 
 __all__ = [
     "ACTION_VERBS",
@@ -222,13 +198,16 @@ __all__ = [
     "ActionAfterFinalAnswer",
     "ActionCandidate",
     "ActionParseError",
+    "AdvisedPlan",
     "AgentAction",
     "Answer",
     "AskUser",
     "AttemptSummary",
     "BehavioralHistory",
     "BoundOk",
+    "Breaker",
     "CallResult",
+    "CircuitBreaker",
     "Clarification",
     "DeclaredAction",
     "DeclaredActionState",
@@ -238,6 +217,7 @@ __all__ = [
     "DifferentTools",
     "EmptyScratchpad",
     "ExitCodeMismatch",
+    "Explanation",
     "Failure",
     "FailurePattern",
     "Final",
@@ -263,11 +243,15 @@ __all__ = [
     "MissingField",
     "MissingThought",
     "MoreContext",
+    "NormalizationError",
     "NormalizationPattern",
     "NotAnObject",
     "Nudge",
     "Observation",
+    "PlanDifference",
+    "PlanRule",
     "PlannedAction",
+    "Planner",
     "ReactBoundOutcome",
     "ReactGrammarOutcome",
     "ReactTerminationOutcome",
@@ -279,6 +263,7 @@ __all__ = [
     "RetryDecision",
     "RetryPolicy",
     "RosterFit",
+    "RosterMatch",
     "RuntimeConstraints",
     "SkillFit",
     "Step",
@@ -320,10 +305,12 @@ __all__ = [
     "classify_trace",
     "detect_meta_signal",
     "detect_normalization_failure",
+    "explain",
     "export_spans",
     "extract_echo_fragments",
     "from_data",
     "from_json",
+    "match_specialists",
     "observe_conversation",
     "parse_action",
     "plan",

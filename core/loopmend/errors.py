@@ -6,6 +6,7 @@ LoopmendError
 │   ├── InvalidJson             not strict JSON, or a field of the wrong type
 │   ├── MissingField            no usable `type` field
 │   └── UnknownType             a `type` that names no action
+├── NormalizationError          a model kept breaking the tool protocol (in `reading.retry`)
 └── TraceFormatError            a line is no recorded trace (also a ValueError)
 ```
 

@@ -12,6 +12,7 @@ from loopmend._repr import written
 __all__ = ["CallResult", "GoOn", "LoopDecision", "LoopPolicy", "Nudge", "Stop"]
 
 _LONGEST_NAME: Final = 60
+_LONGEST_RESULT: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,8 @@ class Stop:
     """End the run.
 
     >>> call = CallResult("search", {"q": "rust"}, "nothing found")
-    >>> LoopPolicy().decide([call] * 6).content
-    'I stopped: search was called 6 times with the same arguments and the same result.'
+    >>> print(LoopPolicy().decide([call] * 6).content)
+    I stopped: search was called 6 times with the same arguments and the same result: nothing found
     """
 
     call: CallResult
@@ -124,8 +125,7 @@ class LoopPolicy:
         name = last.name[:_LONGEST_NAME]
         if repeats < self.hard:
             return Nudge(last, repeats, _nudge(name, repeats))
-        again = "with the same arguments and the same result"
-        return Stop(last, repeats, f"I stopped: {name} was called {repeats} times {again}.")
+        return Stop(last, repeats, _stopped(name, repeats, last.result))
 
 
 def _count(recent: Sequence[CallResult]) -> int:
@@ -143,9 +143,19 @@ def _count(recent: Sequence[CallResult]) -> int:
     return 1 + signatures[news + 1 :].count(signatures[-1])
 
 
+def _stopped(name: str, repeats: int, result: str) -> str:
+    """Say why it stopped, and the result: the user may need no more than that."""
+    told = " ".join(result[: 2 * _LONGEST_RESULT].split())
+    if len(told) > _LONGEST_RESULT:
+        told = f"{told[:_LONGEST_RESULT].rstrip()}…"
+    again = "with the same arguments and the same result"
+    return f"I stopped: {name} was called {repeats} times {again}{f': {told}' if told else '.'}"
+
+
 def _nudge(name: str, repeats: int) -> str:
     return (
         f"You have called {name} {repeats} times with the same arguments and got the same result "
-        "each time. Calling it again will not help. Change the arguments, use another tool, or "
-        "answer with what you know and say what is missing."
+        "each time. Calling it again will not help. If that result answers the question, answer "
+        "now. Else change the arguments, use another tool, or answer with what you know and say "
+        "what is missing."
     )

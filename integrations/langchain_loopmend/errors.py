@@ -3,8 +3,7 @@
 ```
 OutputParserException (LangChain's, a ValueError)
 └── ActionParseException     a model's reply that cannot be read for sure
-LoopmendError (the core's)
-└── NormalizationError       a model that kept breaking the tool protocol
+NormalizationError           a model that kept breaking the tool protocol (the core's)
 ```
 """
 
@@ -14,7 +13,8 @@ from typing import Any
 
 from langchain_core.exceptions import OutputParserException
 
-from loopmend import Failure, GiveUp, LoopmendError, Turn
+from loopmend import Failure, Turn
+from loopmend.reading.retry import NormalizationError
 
 __all__ = ["ActionParseException", "NormalizationError"]
 
@@ -50,23 +50,3 @@ class ActionParseException(OutputParserException):
     def __reduce__(self) -> tuple[type[ActionParseException], tuple[Any, ...]]:
         """Rebuild from the parts, so that the error survives pools of processes."""
         return type(self), (self.llm_output, self.turn, self.failure, self.observation)
-
-
-class NormalizationError(LoopmendError):
-    """A model kept breaking the tool protocol, however often it was corrected.
-
-    >>> from loopmend import Failure, FailurePattern, GiveUp
-    >>> failure = Failure(FailurePattern.EMPTY, "Nothing was said.", (0, 0))
-    >>> NormalizationError(GiveUp(failure, attempts=2))
-    NormalizationError('The model was corrected 2 times, but: Nothing was said.')
-    """
-
-    def __init__(self, given_up: GiveUp) -> None:
-        times = f"{given_up.attempts} time{'s' * (given_up.attempts != 1)}"
-        super().__init__(f"The model was corrected {times}, but: {given_up.failure.message}")
-        self.given_up = given_up
-        self.failure = given_up.failure
-
-    def __reduce__(self) -> tuple[type[NormalizationError], tuple[GiveUp]]:
-        """Rebuild from the verdict."""
-        return type(self), (self.given_up,)

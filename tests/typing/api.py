@@ -8,8 +8,11 @@ from typing_extensions import assert_type
 
 from loopmend import (
     Accept,
+    ActionCandidate,
+    AdvisedPlan,
     AgentAction,
     AskUser,
+    Explanation,
     FailurePattern,
     Final,
     GiveUp,
@@ -17,6 +20,8 @@ from loopmend import (
     MetaSignal,
     NormalizationPattern,
     PlannedAction,
+    Planner,
+    PlanRule,
     Retry,
     RetryPolicy,
     Stuck,
@@ -28,6 +33,7 @@ from loopmend import (
     classify_scratchpad_grammar,
     detect_meta_signal,
     detect_normalization_failure,
+    explain,
     from_json,
     parse_action,
     plan,
@@ -77,6 +83,21 @@ def planning() -> None:
     planned = plan(state, turn)
     assert_type(planned, TaskExecutionPlan)
     assert_type(planned.selected, PlannedAction)
+
+
+def _own_rule(state: TaskOperatingState, input: TaskStateInput) -> ActionCandidate | None:
+    """Any function of this form is a rule."""
+
+
+def advising(turn: TaskStateInput) -> None:
+    """Rules of one's own are functions; both kinds of plan can be explained."""
+    rule: PlanRule = _own_rule
+    advised = Planner([rule, _own_rule]).advise(turn, dialect="react")
+    assert_type(advised, AdvisedPlan)
+    assert_type(advised.contract, TaskExecutionPlan)
+    assert_type(advised.selected, PlannedAction)
+    assert_type(explain(advised), Explanation)
+    assert_type(explain(advised.contract).rows[0].rank, int)
 
 
 def wire(final: Final) -> None:

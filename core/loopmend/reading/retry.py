@@ -8,10 +8,19 @@ from typing import Final, Literal, Union
 
 from loopmend._arguments import require_int
 from loopmend.contracts.normalization import MAX_NORMALIZATION_RETRIES
+from loopmend.errors import LoopmendError
 from loopmend.reading.tools import Toolbox, Tools, ToolSpec, toolbox_of
 from loopmend.reading.turn import Failure, FailurePattern, Turn
 
-__all__ = ["Accept", "GiveUp", "Message", "Retry", "RetryDecision", "RetryPolicy"]
+__all__ = [
+    "Accept",
+    "GiveUp",
+    "Message",
+    "NormalizationError",
+    "Retry",
+    "RetryDecision",
+    "RetryPolicy",
+]
 
 AskedDialect = Literal["react", "json", "native", "any"]
 """How the model was asked to write: ReAct text, one JSON action, the provider's own calls, or in
@@ -95,6 +104,26 @@ class GiveUp:
     failure: Failure
     attempts: int
     """How often it was corrected."""
+
+
+class NormalizationError(LoopmendError):
+    """A model kept breaking the tool protocol, however often it was corrected.
+
+    >>> from loopmend import Failure, FailurePattern, GiveUp
+    >>> failure = Failure(FailurePattern.EMPTY, "Nothing was said.", (0, 0))
+    >>> NormalizationError(GiveUp(failure, attempts=2))
+    NormalizationError('The model was corrected 2 times, but: Nothing was said.')
+    """
+
+    def __init__(self, given_up: GiveUp) -> None:
+        times = f"{given_up.attempts} time{'s' * (given_up.attempts != 1)}"
+        super().__init__(f"The model was corrected {times}, but: {given_up.failure.message}")
+        self.given_up = given_up
+        self.failure = given_up.failure
+
+    def __reduce__(self) -> tuple[type[NormalizationError], tuple[GiveUp]]:
+        """Rebuild from the verdict."""
+        return type(self), (self.given_up,)
 
 
 RetryDecision = Union[Accept, Retry, GiveUp]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from itertools import takewhile
 from typing import Annotated, Any, Final
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
@@ -14,12 +15,10 @@ from typing_extensions import NotRequired, override
 from langchain_loopmend.messages import read_message, text_of
 from loopmend import (
     PlannedAction,
+    Planner,
     ReadingConfig,
     TaskStateInput,
     observe_conversation,
-    plan,
-    plan_hints,
-    synthesize_task_state,
     to_data,
 )
 
@@ -42,7 +41,8 @@ class PlannerMiddleware(AgentMiddleware[PlannerState, Any, Any]):
 
     A blocker, such as an open circuit breaker, ends the run with an answer and without a model
     call. Hints against repetition and after protocol issues reach the model's system message.
-    Whatever else is planned stands in the state under `plan`, for the host to act on.
+    Whatever else is planned stands in the state under `plan`, for the host to act on, with the
+    `differences` between what is advised and what the contract alone would plan.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -67,6 +67,7 @@ class PlannerMiddleware(AgentMiddleware[PlannerState, Any, Any]):
         *,
         inject: bool = True,
         block: bool = True,
+        planner: Planner | None = None,
     ) -> None:
         """Set where the planner's knowledge comes from.
 
@@ -75,24 +76,28 @@ class PlannerMiddleware(AgentMiddleware[PlannerState, Any, Any]):
                 the messages tell, see `observe_conversation`.
             inject: Whether hints reach the model.
             block: Whether a blocker ends the run.
+            planner: Who plans, such as one with rules of your own; what it advises is done.
         """
         super().__init__()
         self._observe = observe or _from_messages
         self._inject = inject
         self._block = block
+        self._planner = planner or Planner()
 
     @override
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: PlannerState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Plan the step."""
-        known = self._observe(state, runtime)
-        task = synthesize_task_state(known)
-        planned = plan(task, known)
+        planned = self._planner.advise(self._observe(state, runtime))
         update: dict[str, Any] = {
-            "plan": {**to_data(planned), "hints": list(plan_hints(planned, task))}
+            "plan": {
+                **to_data(planned.advised),
+                "hints": list(planned.hints),
+                "differences": to_data(planned.differences),
+            }
         }
         if self._block and planned.selected is PlannedAction.RETURN_BLOCKER:
-            said = AIMessage(f"I cannot go on: {planned.selected_rationale}.")
+            said = AIMessage(f"I cannot go on: {planned.selected_rationale.rstrip('.')}.")
             update |= {"messages": [said], "jump_to": "end"}
         return update
 
@@ -141,17 +146,24 @@ def _from_messages(state: Any, runtime: Runtime[Any]) -> TaskStateInput:  # noqa
     messages = state["messages"]
     users = [text_of(m) for m in messages if isinstance(m, HumanMessage)]
     replies = [m for m in messages if isinstance(m, AIMessage) and not m.tool_calls]
+    broken = _broken_in_a_row(messages)
     return observe_conversation(
         users,
         [text_of(reply) for reply in replies],
         tool_count=1,
-        previous_turn_had_protocol_issues=_had_issues(messages),
+        previous_turn_had_protocol_issues=broken > 0,
+        # Each reply but the first of them came after a correction.
+        normalization_retry_streak=max(broken - 1, 0),
     )
 
 
-def _had_issues(messages: list[Any]) -> bool:
-    """Tell whether the reply before the user's latest message broke the protocol."""
-    latest = next((m for m in reversed(messages) if isinstance(m, (AIMessage, ToolMessage))), None)
-    if not isinstance(latest, AIMessage):
+def _broken_in_a_row(messages: list[Any]) -> int:
+    """Return how many of the latest replies broke the protocol; a tool's result ends the row."""
+    spoken = (m for m in reversed(messages) if isinstance(m, (AIMessage, ToolMessage)))
+    return sum(1 for _ in takewhile(_is_broken, spoken))
+
+
+def _is_broken(message: AIMessage | ToolMessage) -> bool:
+    if not isinstance(message, AIMessage):
         return False
-    return read_message(latest, None, _QUIET, "native").failure is not None
+    return read_message(message, None, _QUIET, "native").failure is not None

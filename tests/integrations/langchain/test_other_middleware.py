@@ -26,6 +26,7 @@ from langchain_loopmend.middleware import (
 )
 from langchain_loopmend.middleware.loops import _calls
 from langchain_loopmend.testing import ScriptedChatModel, call
+from loopmend import ActionCandidate, PlannedAction, Planner, TaskStateInput
 from tests.integrations.langchain.test_agents import DONE, GOOD, NARRATED, QUESTION, agent, kinds
 from tests.integrations.langchain.tools import TOOLS, wait
 
@@ -50,7 +51,7 @@ def test_loop_guard(*, asynchronous: bool) -> None:
     run, llm = looping("nothing")
     result = wait(run.ainvoke(QUESTION)) if asynchronous else run.invoke(QUESTION)
     assert result["messages"][-1].content == (
-        "I stopped: look was called 6 times with the same arguments and the same result."
+        "I stopped: look was called 6 times with the same arguments and the same result: nothing"
     )
     assert len(llm.asked) == 6
     nudged = [str(asked[-1].content)[:30] for asked in llm.asked if asked[-1].type == "human"]
@@ -187,7 +188,6 @@ def test_planner_without_injection() -> None:
 @pytest.mark.parametrize("block", [True, False])
 def test_planner_blocks(*, block: bool) -> None:
     """A blocker ends the run with an answer and without a model call, if that is wanted."""
-    from loopmend import TaskStateInput
 
     def observe(state: Any, runtime: Any) -> TaskStateInput:
         return TaskStateInput("go", intents=["execution"], provider_breaker_open=True)
@@ -197,6 +197,59 @@ def test_planner_blocks(*, block: bool) -> None:
     assert result["plan"]["selected"] == "ReturnBlocker"
     assert result["messages"][-1].content.startswith("I cannot go on: " if block else DONE)
     assert len(llm.asked) == (0 if block else 1)
+
+
+def test_planner_does_what_is_advised() -> None:
+    """A blocker ends a conversation too, and the plan says how it departs from the contract."""
+
+    def observe(state: Any, runtime: Any) -> TaskStateInput:
+        return TaskStateInput("hello", provider_breaker_open=True)
+
+    run, llm = agent(DONE, middleware=[PlannerMiddleware(observe)])
+    result = run.invoke(QUESTION)
+    assert result["messages"][-1].content.startswith("I cannot go on: Provider")
+    assert [found["kind"] for found in result["plan"]["differences"]] == ["blocker_in_conversation"]
+    assert llm.asked == []
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_planner_with_rules_of_ones_own(*, asynchronous: bool) -> None:
+    """A host's own blocker ends the run, in its own words; otherwise nothing differs."""
+
+    def no_deletion(state: Any, input: TaskStateInput) -> ActionCandidate | None:
+        if "delete" not in input.user_content:
+            return None
+        return ActionCandidate(PlannedAction.RETURN_BLOCKER, 0.9, "Nothing is deleted here.")
+
+    middleware = [PlannerMiddleware(planner=Planner([no_deletion]))]
+    said = []
+    for question in ("Where is Oslo?", "Please delete Oslo."):
+        run, _ = agent(DONE, middleware=middleware)
+        asked: Any = {"messages": [("user", question)]}
+        result = wait(run.ainvoke(asked)) if asynchronous else run.invoke(asked)
+        said.append((result["messages"][-1].content, len(result["plan"]["differences"])))
+    assert said == [(DONE, 0), ("I cannot go on: Nothing is deleted here.", 1)]
+
+
+@pytest.mark.parametrize(("broken", "reminded"), [(0, False), (1, True), (2, True), (3, False)])
+def test_planner_reminds_twice_in_a_row(broken: int, *, reminded: bool) -> None:
+    """A model that was reminded twice and still narrates is let go on."""
+    run, llm = agent(DONE, middleware=[PlannerMiddleware()])
+    turns: list[Any] = [("user", "Well?"), ("ai", DONE)]
+    turns += [("user", "Well?"), ("ai", NARRATED)] * broken
+    result = run.invoke({"messages": [*turns, ("user", "Well?")]})
+    assert (llm.asked[0][0].type == "system") is reminded
+    kinds_of = [found["kind"] for found in result["plan"]["differences"]]
+    assert kinds_of == (["retry_capped"] if broken == 3 else [])
+
+
+def test_a_result_ends_the_row_of_broken_replies() -> None:
+    """After a call that was made the model is reminded anew."""
+    run, llm = agent(DONE, middleware=[PlannerMiddleware()])
+    broken: list[Any] = [("ai", NARRATED), ("user", "Well?")] * 3
+    worked: list[Any] = [GOOD, ToolMessage("Norway", tool_call_id="call_1")]
+    run.invoke({"messages": [("user", "Go"), *broken, *worked, *broken[:2]]})
+    assert str(llm.asked[0][0].content).startswith("Your last reply broke")
 
 
 def test_resumed_runs_keep_their_reports() -> None:

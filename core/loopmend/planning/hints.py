@@ -11,6 +11,8 @@ from loopmend.reading.retry import FORMATS, AskedDialect
 __all__ = ["plan_hints"]
 
 _PROTOCOL: Final = "Your last reply broke the tool protocol."
+# The words of the synthesis, for states that were made in another way.
+_REPETITION: Final = "Vary the structure of the reply: the latest ones are all built alike."
 _ENGAGEMENT: Final = (
     "The user's messages are getting shorter. Change your approach or ask one focused question."
 )
@@ -42,6 +44,8 @@ def plan_hints(
         hints.append(f"{_PROTOCOL} {FORMATS[dialect]}")
     if history.variation_hint:
         hints.append(history.variation_hint)
+    elif history.structural_repetition:
+        hints.append(_REPETITION)
     if history.engagement_declining:
         hints.append(_ENGAGEMENT)
     return tuple(hints)

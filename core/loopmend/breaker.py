@@ -1,0 +1,188 @@
+"""Not calling a model provider that is down: a circuit breaker, and what any other must offer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Lock
+from typing import Literal, Protocol, runtime_checkable
+
+from loopmend._arguments import require_int
+
+__all__ = ["Breaker", "BreakerState", "CircuitBreaker"]
+
+BreakerState = Literal["closed", "open", "half_open"]
+"""Whether calls are let through: all of them, none, or one to see how it goes."""
+
+
+@runtime_checkable
+class Breaker(Protocol):
+    """What is asked before a model is called, and told how the call went.
+
+    `CircuitBreaker` is one. This makes one of a `pybreaker.CircuitBreaker`:
+
+        class PyBreaker:
+            def __init__(self, breaker: pybreaker.CircuitBreaker) -> None:
+                self.breaker = breaker
+
+            def is_open(self) -> bool:
+                try:
+                    self.breaker.call(_not_yet)
+                except pybreaker.CircuitBreakerError:
+                    return True
+                return False
+
+            def record_success(self) -> None:
+                with contextlib.suppress(pybreaker.CircuitBreakerError):
+                    self.breaker.call(lambda: None)
+
+            def record_failure(self, error: BaseException) -> None:
+                def fail() -> None:
+                    raise error
+
+                if isinstance(error, Exception):
+                    with contextlib.suppress(type(error), pybreaker.CircuitBreakerError):
+                        self.breaker.call(fail)
+
+        def _not_yet():
+            yield  # pybreaker lets a generator in, and counts it when it ends: this one never does
+
+    >>> isinstance(CircuitBreaker(), Breaker), isinstance(print, Breaker)
+    (True, False)
+    """
+
+    def is_open(self) -> bool:
+        """Say whether the next call is not to be made; ask right before making it."""
+
+    def record_success(self) -> None:
+        """Hear that a call went well."""
+
+    def record_failure(self, error: BaseException, /) -> None:
+        """Hear that a call failed, and how."""
+
+
+class CircuitBreaker:
+    """Opens after several failures in a row, and lets one call try again after a while.
+
+    Keep one for each provider and share it between agents, runs and threads; a copy of what
+    holds it shares it too. A call that is cancelled or interrupted says nothing about the
+    provider and never counts.
+
+    Args:
+        threshold: How many failures in a row open it.
+        cooldown: After how many seconds a call may try again.
+        clock: Tells the time in seconds.
+        counts: Says whether an error is the provider's failure; all count if left out. Errors
+            that do not count neither open nor close it.
+
+    >>> breaker = CircuitBreaker(threshold=2, counts=lambda error: isinstance(error, OSError))
+    >>> for error in (TimeoutError(), ValueError(), TimeoutError()):
+    ...     breaker.record_failure(error)
+    >>> breaker.state, breaker.is_open()
+    ('open', True)
+    """
+
+    def __init__(
+        self,
+        *,
+        threshold: int = 3,
+        cooldown: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+        counts: Callable[[BaseException], bool] | None = None,
+    ) -> None:
+        require_int(threshold, "threshold")
+        if threshold < 1:
+            msg = f"threshold must be at least 1, not {threshold}"
+            raise ValueError(msg)
+        if not cooldown >= 0:
+            msg = f"cooldown must be at least 0, not {cooldown}"
+            raise ValueError(msg)
+        self.threshold = threshold
+        self.cooldown = cooldown
+        self._clock = clock
+        self._counts = counts
+        self._lock = Lock()
+        self._failures = 0
+        self._opened: float | None = None
+        self._tried: float | None = None
+
+    @property
+    def state(self) -> BreakerState:
+        """Whether calls are let through; looking changes nothing, unlike `is_open`."""
+        with self._lock:
+            return self._state_at(self._clock())
+
+    def is_open(self) -> bool:
+        """Say whether the next call is not to be made; ask right before making it.
+
+        Once the cooldown is over one caller is told `False`, and all others `True` until the
+        outcome of that call is recorded. Where none is, another may try after one cooldown more.
+
+        >>> now = 0.0
+        >>> breaker = CircuitBreaker(threshold=1, clock=lambda: now)
+        >>> breaker.record_failure(TimeoutError())
+        >>> now = 30.0
+        >>> breaker.state, breaker.is_open(), breaker.is_open()
+        ('half_open', False, True)
+        """
+        with self._lock:
+            now = self._clock()
+            state = self._state_at(now)
+            if state != "half_open":
+                return state == "open"
+            if self._tried is not None and now - self._tried < self.cooldown:
+                return True
+            self._tried = now
+            return False
+
+    def record_success(self) -> None:
+        """Close it, or forget the failures so far; while it is open late news changes nothing.
+
+        >>> breaker = CircuitBreaker(threshold=2)
+        >>> breaker.record_failure(TimeoutError())
+        >>> breaker.record_success()
+        >>> breaker.record_failure(TimeoutError())
+        >>> breaker.state
+        'closed'
+        """
+        with self._lock:
+            if self._state_at(self._clock()) != "open":
+                self._failures, self._opened, self._tried = 0, None, None
+
+    def record_failure(self, error: BaseException, /) -> None:
+        """Count a failure and open if it was one too many, or if it was the one to try again.
+
+        What `counts` raises is raised here.
+
+        >>> breaker = CircuitBreaker(threshold=1)
+        >>> breaker.record_failure(KeyboardInterrupt())
+        >>> breaker.state
+        'closed'
+        """
+        counted = self._is_failure(error)
+        with self._lock:
+            now = self._clock()
+            state = self._state_at(now)
+            if state == "open":
+                return
+            self._tried = None
+            if not counted:
+                return
+            self._failures += 1
+            if state == "half_open" or self._failures >= self.threshold:
+                self._opened = now
+
+    def __copy__(self) -> CircuitBreaker:
+        return self
+
+    def __deepcopy__(self, memo: object) -> CircuitBreaker:
+        return self
+
+    def _is_failure(self, error: BaseException) -> bool:
+        # What is no `Exception` ends the caller's own work: a task's or the whole program's.
+        return isinstance(error, Exception) and (self._counts is None or self._counts(error))
+
+    def _state_at(self, now: float) -> BreakerState:
+        if self._opened is None:
+            return "closed"
+        return "open" if now - self._opened < self.cooldown else "half_open"

@@ -1,0 +1,1 @@
+"""Planning around the contract: what is known, what is advised, told and explained."""

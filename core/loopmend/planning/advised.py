@@ -1,0 +1,79 @@
+"""Values: a plan that was advised, and how it departs from the contract's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from loopmend.contracts.planner import ActionCandidate, PlannedAction, TaskExecutionPlan
+from loopmend.contracts.task_input import TaskStateInput
+from loopmend.contracts.task_state import TaskOperatingState
+
+__all__ = ["AdvisedPlan", "DifferenceKind", "PlanDifference"]
+
+DifferenceKind = Literal[
+    "blocker_in_conversation",
+    "breaker_first",
+    "duplicate_merged",
+    "hint_annotated",
+    "own_rule",
+    "retry_capped",
+]
+"""In which way an advised plan can depart from the contract's."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDifference:
+    """One way in which an advised plan departs from the contract's.
+
+    >>> from loopmend import Planner, TaskStateInput
+    >>> turn = TaskStateInput("hello", provider_breaker_open=True)
+    >>> [difference.kind for difference in Planner().advise(turn).differences]
+    ['blocker_in_conversation']
+    """
+
+    kind: DifferenceKind
+    """What it is."""
+    message: str
+    """The same in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdvisedPlan:
+    """What is advised to happen next, beside what the contract selects.
+
+    >>> from loopmend import Planner, TaskStateInput
+    >>> advised = Planner().advise(TaskStateInput("hello", provider_breaker_open=True))
+    >>> advised.selected.value, advised.contract.selected.value
+    ('ReturnBlocker', 'AnswerDirectly')
+    """
+
+    contract: TaskExecutionPlan
+    """What `plan` returns."""
+    advised: TaskExecutionPlan
+    """What is advised instead; equal to the contract's where nothing differs."""
+    sources: tuple[str, ...]
+    """Who proposed each advised candidate, such as `rule 3`, `fallback` or `own rule cheap`."""
+    differences: tuple[PlanDifference, ...]
+    """In which ways the two depart; empty exactly where they are equal."""
+    hints: tuple[str, ...]
+    """What to tell the model along with the step, whichever action was selected."""
+    state: TaskOperatingState
+    """What was planned from."""
+    input: TaskStateInput
+    """What the host knew."""
+
+    @property
+    def candidates(self) -> tuple[ActionCandidate, ...]:
+        """All advised candidates, the most confident first."""
+        return self.advised.candidates
+
+    @property
+    def selected(self) -> PlannedAction:
+        """The action that is advised."""
+        return self.advised.selected
+
+    @property
+    def selected_rationale(self) -> str:
+        """Why it is advised."""
+        return self.advised.selected_rationale
