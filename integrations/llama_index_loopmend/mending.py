@@ -1,0 +1,263 @@
+"""Asking an agent's model again, inside the step, until its reply can be used.
+
+So no iteration is spent, the user's message is not repeated, and all refused replies stand in
+the order in which they came. The scratchpad is put back to what it was before each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final, Literal, cast
+
+from llama_index.core.agent.react.types import ActionReasoningStep
+from llama_index.core.agent.workflow import AgentOutput
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.output_parsers.base import OutputParserException
+
+from llama_index_loopmend.events import ProtocolIssueEvent
+from llama_index_loopmend.outputs import (
+    DIALECTS,
+    is_clean,
+    read_output,
+    remade,
+    text_of,
+    without_calls,
+)
+from llama_index_loopmend.scratchpads import JsonActionStep
+from llama_index_loopmend.steps import Step
+from loopmend import (
+    MAX_NORMALIZATION_RETRIES,
+    Accept,
+    Breaker,
+    Failure,
+    FailurePattern,
+    GiveUp,
+    NormalizationError,
+    RetryPolicy,
+    Turn,
+)
+
+__all__ = ["Mender", "Mends"]
+
+OnExhausted = Literal["answer", "error"]
+
+# The framework itself answers such calls, with an error that the model gets to see.
+_ANSWERED: Final = frozenset({FailurePattern.UNKNOWN_TOOL, FailurePattern.BAD_ARGUMENTS})
+# How LlamaIndex pauses a step, which is no failure of the provider.
+_CONTROL_FLOW: Final = frozenset({"WaitingForEvent"})
+_AS_CODE: Final = "Write the code that is to run between <execute> and </execute>."
+
+
+@dataclass(frozen=True, slots=True)
+class Mends:
+    """Which of LlamaIndex's own ways are mended; each can be switched off.
+
+    >>> Mends(last_answer=False).json_history
+    True
+    """
+
+    retry_in_step: bool = True
+    """A reply that cannot be used is corrected within the step: natively the user's message is
+    repeated, the reply stands in the wrong place, earlier ones are forgotten, iterations are
+    spent, and empty or narrated replies are answers."""
+    tolerant_reading: bool = True
+    """A ReAct reply is read in whatever dialect it is: natively an answer without a thought is
+    refused, arguments that are not texts are lost, and calls in JSON or XML are answers."""
+    json_history: bool = True
+    """The model sees its actions as the JSON that it is asked for: natively as Python."""
+    parsed_answer: bool = True
+    """The answer is the one that the parser found: natively what follows the first `Answer:`."""
+    fresh_reasoning: bool = True
+    """A run starts with an empty scratchpad, and a handover is told to the specialist: natively
+    what a failed run or a handover leaves behind leaks into the next one."""
+    last_answer: bool = True
+    """An answer in the last iteration counts: natively it is thrown away."""
+    informed_stop: bool = True
+    """A last answer at the cap is made from what was found: natively from the memory alone."""
+
+
+class Mender:
+    """Takes steps until the reply can be used or all retries are used up."""
+
+    def __init__(
+        self,
+        *,
+        max_retries: int = MAX_NORMALIZATION_RETRIES,
+        salvage: bool = True,
+        mends: Mends | None = None,
+        on_exhausted: OnExhausted = "answer",
+        breaker: Breaker | None = None,
+    ) -> None:
+        self.mends = mends or Mends()
+        self._max_retries = max_retries
+        self._salvage = salvage
+        self._on_exhausted = on_exhausted
+        self._breaker = breaker
+
+    async def take(self, step: Step, messages: list[ChatMessage], before: list[Any]) -> AgentOutput:
+        """Take a step, and ask again as long as that helps.
+
+        Args:
+            step: The step.
+            messages: What the model is shown.
+            before: The scratchpad as it is before.
+        """
+        policy = RetryPolicy(self._retries(step), dialect=DIALECTS[step.kind])
+        shown: list[Any] = []
+        for attempt in count():
+            output = await self.ask(step, [*messages, *_beside(step, shown)])
+            if not shown and is_clean(output, step.agent, step.toolbox):
+                break
+            turn = self.read(step, output, before if not shown else [])
+            decision = policy.decide(turn, attempt, step.toolbox)
+            if isinstance(decision, Accept):
+                return await self._accepted(step, output, turn, before, len(shown))
+            if isinstance(decision, GiveUp):
+                self.note(step, output, decision.failure, attempt=attempt, outcome="gave_up")
+                return await self._given_up(step, output, decision, before, len(shown))
+            failure = cast("Failure", turn.failure)
+            words = _worded(step, decision.messages[0].content)
+            self.note(step, output, failure, attempt=attempt, outcome="retry", words=words)
+            shown += step.pad.refused(output, failure, words)
+            await step.put([*before, *shown])
+        step.notes.streak = 0
+        return output
+
+    async def ask(self, step: Step, messages: list[ChatMessage]) -> AgentOutput:
+        """Let the agent take the step in its own way, once."""
+        try:
+            output = await step.take(step.ctx, messages, step.tools, step.memory)
+        except OutputParserException as error:
+            # LlamaIndex's own error for parsers, which its agents do not expect of one.
+            if not self.mends.retry_in_step:
+                raise
+            return _unparsed(step, error)
+        except Exception as error:
+            if self._breaker is not None and type(error).__name__ not in _CONTROL_FLOW:
+                self._breaker.record_failure(error)
+            raise
+        if self._breaker is not None:
+            self._breaker.record_success()
+        return output
+
+    def read(self, step: Step, output: AgentOutput, before: list[Any]) -> Turn:
+        """Read what the model said; who was corrected must say something."""
+        return read_output(
+            output,
+            step.agent,
+            step.toolbox,
+            after_result=step.pad.after_result(before),
+            salvage=self._salvage,
+            tolerant=self.mends.tolerant_reading,
+        )
+
+    def note(  # noqa: PLR0913 - what an event holds
+        self,
+        step: Step,
+        output: AgentOutput,
+        failure: Failure,
+        *,
+        attempt: int = 0,
+        outcome: str,
+        words: str | None = None,
+    ) -> None:
+        """Tell of a refused reply, and remember it."""
+        step.notes.issue(step.agent.name, failure.pattern.value, outcome)
+        if outcome == "retry":
+            step.refused.append({"text": text_of(output), "message": failure.message})
+        step.tell(
+            ProtocolIssueEvent(
+                pattern=failure.pattern.value,
+                message=failure.message,
+                attempt=attempt,
+                text=text_of(output),
+                correction=words,
+                outcome=outcome,
+                current_agent_name=step.agent.name,
+            )
+        )
+
+    def _retries(self, step: Step) -> int:
+        # Who did not take two corrections in this turn will not take two more at each step.
+        return self._max_retries if self.mends.retry_in_step and not step.notes.gave_up else 0
+
+    async def _accepted(
+        self, step: Step, output: AgentOutput, turn: Turn, before: list[Any], shown: int
+    ) -> AgentOutput:
+        """Return the output that a turn stands for, with the scratchpad as if nothing had been."""
+        step.notes.streak = 0
+        if turn.fidelity == "salvaged" and turn.failure is not None:
+            self.note(step, output, turn.failure, outcome="salvaged")
+        made = remade(output, turn, step.kind)
+        if made is None:
+            await self._settle(step, before, shown)
+            return output
+        thought = turn.thought or "" if step.kind == "react" else text_of(made)
+        entries = (
+            step.pad.calls(thought, made.tool_calls)
+            if made.tool_calls
+            else step.pad.answer(turn.thought or "", text_of(made))
+        )
+        await step.put([*before, *entries])
+        return made
+
+    async def _settle(self, step: Step, before: list[Any], shown: int) -> None:
+        """Take refused replies out of the scratchpad, and write actions down as JSON."""
+        as_json = self.mends.json_history and step.kind == "react"
+        if not shown and not as_json:
+            return
+        held = await step.entries()
+        added = held[len(before) + shown :]
+        if as_json:
+            added = [_as_json(entry) for entry in added]
+        if shown or added != held[len(before) :]:
+            await step.put([*before, *added])
+
+    async def _given_up(
+        self, step: Step, output: AgentOutput, verdict: GiveUp, before: list[Any], shown: int
+    ) -> AgentOutput:
+        """Return what can still be used of a reply, or words that say why nothing can."""
+        step.notes.streak += 1
+        step.notes.gave_up = True
+        if self._on_exhausted == "error":
+            await step.put(before)
+            raise NormalizationError(verdict)
+        pattern = verdict.failure.pattern
+        said = not output.tool_calls and not output.retry_messages and text_of(output).strip()
+        if said or (output.tool_calls and pattern in _ANSWERED):
+            await self._settle(step, before, shown)
+            return output
+        text = f"I could not go on: {verdict.failure.message}"
+        await step.put(before)
+        await step.keep_answer(text)
+        return without_calls(output, text)
+
+
+def _beside(step: Step, shown: list[Any]) -> list[ChatMessage]:
+    """Return what must be shown with the question, as the agent keeps no scratchpad."""
+    return shown if step.pad.key is None else []
+
+
+def _worded(step: Step, words: str) -> str:
+    """Return a correction in the terms of the agent's own prompt."""
+    if step.kind == "code":
+        return f"{words} {_AS_CODE}"
+    return words.replace("the words Final Answer", "the word Answer")
+
+
+def _as_json(entry: Any) -> Any:
+    if type(entry) is not ActionReasoningStep:
+        return entry
+    return JsonActionStep(
+        thought=entry.thought, action=entry.action, action_input=entry.action_input
+    )
+
+
+def _unparsed(step: Step, error: Exception) -> AgentOutput:
+    """Return the output that LlamaIndex would have made if it expected the error."""
+    said = ChatMessage(role=MessageRole.ASSISTANT, content="")
+    told = ChatMessage(role=MessageRole.USER, content=str(error))
+    return AgentOutput(
+        response=said, retry_messages=[said, told], current_agent_name=step.agent.name
+    )

@@ -1,0 +1,127 @@
+"""Planning a step: what is known of it, and what the planner makes of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+
+from llama_index_loopmend.notes import Notes
+from llama_index_loopmend.observing import StepView, observed
+from llama_index_loopmend.outputs import DIALECTS
+from llama_index_loopmend.recall import RecallProbe
+from llama_index_loopmend.steps import Step
+from loopmend import (
+    ActionCandidate,
+    AdvisedPlan,
+    Breaker,
+    PlannedAction,
+    Planner,
+    RosterMatch,
+    TaskOperatingState,
+    TaskStateInput,
+)
+
+__all__ = ["Match", "Observe", "StepPlanner", "are"]
+
+Observe = Callable[[StepView], Mapping[str, Any]]
+"""Returns fields of `TaskStateInput` that the host knows better."""
+Match = Callable[[str, Mapping[str, str]], RosterMatch]
+"""Finds the specialists that a message asks for."""
+
+_BUDGET_CONFIDENCE: Final = 0.97
+_PLANNED_FROM: Final = ("user_text", "roster", "state", "context_window", "streaming")
+
+
+class StepPlanner:
+    """Plans steps with all that can be known of them."""
+
+    def __init__(  # noqa: PLR0913 - all by name
+        self,
+        planner: Planner,
+        *,
+        match: Match,
+        authority: str | None = None,
+        observe: Observe | None = None,
+        breaker: Breaker | None = None,
+        token_budget: int | None = None,
+        recall: RecallProbe | None = None,
+    ) -> None:
+        if token_budget is not None:
+            planner = replace(planner, rules=[*planner.rules, _budget_rule(token_budget)])
+        self._planner = planner
+        self._authority = authority
+        self._observe = observe
+        self._match = match
+        self._breaker = breaker
+        self._token_budget = token_budget
+        self._recall = recall
+        self._latest: tuple[object, list[ChatMessage], AdvisedPlan] | None = None
+
+    @property
+    def needs_window(self) -> bool:
+        """Whether it matters how much the model can read: some models work that out each time."""
+        return self._recall is not None or self._observe is not None
+
+    def plan(self, step: Step, view: StepView) -> AdvisedPlan:
+        """Plan a step, unless all is as it was at the latest one: in most runs nothing changes."""
+        known = self._known(view, step.notes)
+        said = [m for m in view.messages if m.role != MessageRole.SYSTEM]
+        facts = (known, step.kind, step.toolbox, *(getattr(view, name) for name in _PLANNED_FROM))
+        latest = self._latest
+        if latest is not None and latest[0] == facts and are(latest[1], said):
+            return latest[2]
+        planned = self._planner.advise(observed(view, **known), dialect=DIALECTS[step.kind])
+        # A rule of the user's own may look at anything, so that it is asked each time.
+        self._latest = None if self._planner.rules else (facts, said, planned)
+        return planned
+
+    def _known(self, view: StepView, notes: Notes) -> dict[str, Any]:
+        """Gather what is known: from the framework, from ours, and from the user's callback."""
+        roster = {name: does for name, does in view.roster.items() if name not in notes.delegated}
+        found = self._match(view.user_text, roster) if roster else RosterMatch()
+        known: dict[str, Any] = {
+            "fit_agent_count": len(found.names),
+            "fit_agent_names": found.names,
+            "explicit_specialist_workflow": found.explicit,
+            "provider_breaker_open": self._breaker is not None and self._breaker.is_open(),
+            "previous_turn_had_protocol_issues": notes.streak > 0,
+            "normalization_retry_streak": notes.streak,
+        }
+        if self._authority is not None:
+            known["authority"] = self._authority
+        if self._token_budget is not None:
+            known["remaining_budget_tokens"] = max(0, self._token_budget - notes.tokens)
+        metrics = None if self._recall is None else self._recall.metrics()
+        if metrics is not None:
+            known["retrieval_metrics"] = metrics
+        if self._observe is not None:
+            known |= self._observe(view)
+        return known
+
+
+def are(some: Sequence[object], others: Sequence[object]) -> bool:
+    """Tell whether two sequences hold the very same things.
+
+    >>> are([1, 2], (1, 2)), are([[]], [[]])
+    (True, False)
+    """
+    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
+
+
+def _budget_rule(
+    budget: int,
+) -> Callable[[TaskOperatingState, TaskStateInput], ActionCandidate | None]:
+    spent = ActionCandidate(
+        PlannedAction.RETURN_BLOCKER, _BUDGET_CONFIDENCE, f"Token budget of {budget} is used up"
+    )
+
+    def token_budget(
+        state: TaskOperatingState,  # noqa: ARG001 - a rule
+        input: TaskStateInput,
+    ) -> ActionCandidate | None:
+        return spent if input.remaining_budget_tokens == 0 else None
+
+    return token_budget

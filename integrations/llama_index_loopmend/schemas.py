@@ -1,0 +1,87 @@
+"""LlamaIndex's tools as the reader knows them: a name, and what the tool takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from llama_index.core.tools import ToolMetadata
+
+from loopmend import ToolSpec
+from loopmend.reading.tools import Toolbox
+
+__all__ = ["tool_spec", "tool_specs", "toolbox"]
+
+# An agent offers its tools anew at each step, and writing a schema down takes longer than
+# reading the turn. The schema of a class does not change; names may, and are not kept.
+_DESCRIBED: WeakKeyDictionary[type, Mapping[str, Any]] = WeakKeyDictionary()
+
+
+def tool_specs(tools: Iterable[Any]) -> list[ToolSpec]:
+    """Describe tools; those without a name are left out, as no model can call them.
+
+    Raises:
+        TypeError: `tools` is one text or no iterable.
+
+    >>> from llama_index.core.tools import FunctionTool
+    >>> def search(query: str) -> str:
+    ...     '''Search the web.'''
+    >>> [spec.name for spec in tool_specs([FunctionTool.from_defaults(search), "wiki", object()])]
+    ['search', 'wiki']
+    """
+    if isinstance(tools, (str, Mapping)):
+        msg = f"`tools` must be several tools, not one {type(tools).__name__}"
+        raise TypeError(msg)
+    return [spec for tool in tools if (spec := tool_spec(tool)) is not None]
+
+
+def tool_spec(tool: Any) -> ToolSpec | None:
+    """Describe one tool given as LlamaIndex's, a function, a schema, a model or a name.
+
+    A tool that cannot say what it takes is known by its name alone.
+
+    >>> from llama_index.core.tools import FunctionTool
+    >>> def add(a: int, b: int) -> int:
+    ...     '''Add two numbers.'''
+    >>> tool_spec(FunctionTool.from_defaults(add)).required
+    ('a', 'b')
+    """
+    metadata = getattr(tool, "metadata", None)
+    if isinstance(metadata, ToolMetadata):
+        return _of_metadata(metadata)
+    try:
+        return ToolSpec.of(tool)
+    except TypeError:  # it has no name
+        return None
+
+
+def toolbox(tools: Iterable[Any] | Toolbox) -> Toolbox:
+    """Return what the reader needs to know of tools, made once.
+
+    Raises:
+        TypeError: `tools` is one text or no iterable.
+    """
+    return tools if isinstance(tools, Toolbox) else Toolbox(tool_specs(tools))
+
+
+def _of_metadata(metadata: ToolMetadata) -> ToolSpec | None:
+    name = metadata.name
+    if not name:
+        return None
+    try:
+        parameters = _parameters(metadata)
+    except Exception:  # noqa: BLE001 - whatever a schema of others raises, the name is known
+        return ToolSpec(name)
+    return ToolSpec.of({"name": name, "parameters": parameters})
+
+
+def _parameters(metadata: ToolMetadata) -> Mapping[str, Any]:
+    schema = metadata.fn_schema
+    own = type(metadata).get_parameters_dict is not ToolMetadata.get_parameters_dict
+    if schema is None or own:
+        return metadata.get_parameters_dict()
+    known = _DESCRIBED.get(schema)
+    if known is None:
+        known = _DESCRIBED[schema] = metadata.get_parameters_dict()
+    return known
