@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopmend import AskUser, Final, ReadingConfig, ToolCall, read_turn
+from loopmend import AskUser, FailurePattern, Final, ReadingConfig, ToolCall, read_turn
 from loopmend.reading.found import Call, Found, Source
 
 WEATHER = {
@@ -477,3 +477,50 @@ def test_a_numbered_call_is_known_by_its_arguments() -> None:
     text = '<|tool_call_begin|>0<|tool_call_argument_begin|>{"city": "Paris"}<|tool_call_end|>'
     assert read_turn(text, tools=[WEATHER, "other"]).actions == (PARIS,)
     assert read_turn(text, tools=[WEATHER, {**WEATHER["function"], "name": "twin"}]).failure  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"name": "search", "arguments": {"q": "Oslo"}}',
+        '```json\n{"name": "search", "arguments": {"q": "Oslo"}}\n```',
+        'search(q="Oslo")',
+        'search\n{"q": "Oslo"}',
+    ],
+)
+def test_a_call_in_another_dialect_after_a_thought(written: str) -> None:
+    """A thought may be followed by a call that is not written as an action."""
+    turn = read_turn(f"Thought: look it up\n{written}", tools=["search"])
+    assert turn.actions == (ToolCall("search", {"q": "Oslo"}),)
+    assert turn.thought is not None
+    assert turn.thought.startswith("look it up")
+
+
+def test_a_thought_about_objects_is_no_call() -> None:
+    """Unless the tools vouch for it, only an object that stands alone is a call."""
+    alone = 'Thought: x\n{"name": "search", "arguments": {"q": "Oslo"}}'
+    assert read_turn(alone).actions == (ToolCall("search", {"q": "Oslo"}),)
+    for text in (
+        'Thought: I could write {"name": "search", "arguments": {}} or not.',
+        "Thought: then search(q=1) it is",
+        'Thought: the answer is {"q": 1}',
+    ):
+        turn = read_turn(text)
+        assert turn.failure is not None
+        assert turn.failure.pattern is FailurePattern.NO_ACTION
+    unknown = read_turn(alone, tools=["other"])
+    assert unknown.failure is not None
+    cut = read_turn('Thought: x\n{"name": "search", "arguments": {"q": "Os', tools=["search"])
+    assert cut.failure is not None
+    assert cut.failure.pattern is FailurePattern.TRUNCATED
+
+
+def test_backticks_around_an_action_input() -> None:
+    """They are no part of the input, be it an object or a text."""
+    turn = read_turn('Action: search\nAction Input: `{"q": "Oslo"}`', tools=["search"])
+    assert turn.actions == (ToolCall("search", {"q": "Oslo"}),)
+    assert read_turn("Action: search\nAction Input: `Oslo`").actions == (
+        ToolCall("search", "Oslo"),
+    )
+    two = "`a` and `b`"
+    assert read_turn(f"Action: search\nAction Input: {two}").actions == (ToolCall("search", two),)

@@ -6,9 +6,11 @@ The first action counts; an observation that the model made up, and all after it
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Final
 
 from loopmend.reading.described import Answered, calls_in
+from loopmend.reading.dialects import calls, objects
 from loopmend.reading.dialects.react_action import call_style, clean_name
 from loopmend.reading.dialects.react_sections import Section, split
 from loopmend.reading.found import Call, Found, Source
@@ -27,7 +29,9 @@ _TOOL_QUESTION: Final = re.compile(
     r"\b(?:Do|No) I need to use a tool\?\s*(?:Yes|No)?[.!]?\Z", re.IGNORECASE
 )
 _INLINE_ANSWER: Final = re.compile(r"[.!?]\s+(?:Final )?Answer:\s*")
-_JSON_INPUT: Final = re.compile(r"(?:```(?:json|JSON)?\s*)?(?=\{)")
+_JSON_INPUT: Final = re.compile(r"(?:`{1,3}(?:json|JSON)?\s*)?(?=\{)")
+_TICKED: Final = re.compile(r"`[^`\n]+`")
+_FENCE_BEFORE: Final = re.compile(r"`{1,3}\w*\s*\Z")
 _BLOB: Final = re.compile(r"[\s`*]*(?:json)?[\s`*]*(?=[{\[])")
 
 
@@ -120,10 +124,27 @@ class _Reading:
             failure = Failure(
                 FailurePattern.NO_ACTION, "There is an action input but no action.", span
             )
+        elif (called := self._called(first.start)) is not None:
+            return called
         else:
             message = "The thought leads to neither an action nor a final answer."
             failure = Failure(FailurePattern.NO_ACTION, message, span)
         return Found(span, failure=failure, thought=self._thought(len(self.sections)))
+
+    def _called(self, start: int) -> Found | None:
+        """Read a call in another dialect after the thought, if it surely is one."""
+        tools = self.source.tools
+        # Without tools only an object with a name and arguments that stands alone is sure.
+        for dialect in (objects,) if tools is None else (objects, calls):
+            found = dialect.read(self.source)
+            if found is None or found.failure is not None or not found.calls:
+                continue
+            before, after = self.text[: found.span[0]], self.text[found.span[1] :]
+            alone = _FENCE_BEFORE.sub("", before).endswith("\n") and not after.strip("` \n\t")
+            if alone if tools is None else all(tools.find(c.name)[0] for c in found.calls):
+                thought = _FENCE_BEFORE.sub("", self.text[start : found.span[0]]).strip()
+                return replace(found, thought=thought or None)
+        return None
 
     def _action(self, index: int, final: int | None) -> Found:
         section = self.sections[index]
@@ -218,4 +239,4 @@ class _Reading:
             self.torn = value.torn
             return value.value
         quoted = len(said) > 1 and said[0] == said[-1] == '"'
-        return said[1:-1] if quoted else said
+        return said[1:-1] if quoted or _TICKED.fullmatch(said) else said
