@@ -70,6 +70,7 @@ PUBLIC = {
     ],
     "langchain_loopmend.classic": [
         *("ReActOutputParser", "handle_parsing_error", "replace_output_parser"),
+        "with_loop_guard",
     ],
     "langchain_loopmend.middleware": [
         *("LoopGuardMiddleware", "MetaSignalMiddleware", "NormalizationMiddleware"),

@@ -39,6 +39,7 @@ from langchain_loopmend.classic import (
     ReActOutputParser,
     handle_parsing_error,
     replace_output_parser,
+    with_loop_guard,
 )
 from langchain_loopmend.testing import ScriptedChatModel
 from tests.integrations.langchain.tools import REACT, TOOLS, add, search, wait
@@ -319,3 +320,52 @@ def test_tools_of_the_agent_and_the_parser_agree() -> None:
     agent, _ = executor('Action: add\nAction Input: {"a": "40"}', DONE)
     assert steps(agent.invoke(QUESTION))[0][1:] == ({"a": 40}, 42)
     assert add.name in {described.name for described in TOOLS} - {search.name}
+
+
+LOOK = " look it up\nAction: search\nAction Input: Oslo"
+
+
+def guarded(*script: str, **options: Any) -> tuple[AgentExecutor, Any]:
+    """Return an executor whose agent is guarded against loops, and its model."""
+    llm = ScriptedChatModel(script=script)
+    agent = create_react_agent(llm, TOOLS, REACT, output_parser=AgentActionOutputParser())
+    return AgentExecutor(agent=with_loop_guard(agent, **options), tools=TOOLS), llm
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream"])
+def test_a_loop_is_stopped_with_its_result(way: str) -> None:
+    """Natively the executor goes on to its cap and returns no more than that it stopped."""
+    native, _ = executor(*[LOOK] * 15)
+    assert (
+        native.invoke(QUESTION)["output"] == "Agent stopped due to iteration limit or time limit."
+    )
+    run, llm = guarded(*[LOOK] * 3, soft=2, hard=3)
+    ways: dict[str, Any] = {
+        "invoke": lambda: run.invoke(QUESTION),
+        "ainvoke": lambda: wait(run.ainvoke(QUESTION)),
+        "stream": lambda: list(run.stream(QUESTION))[-1],
+    }
+    output = ways[way]()["output"]
+    assert output.startswith("I stopped: search was called 3 times")
+    assert output.endswith(f"the same result: {search.invoke('Oslo')}")
+    assert len(llm.asked) == 3
+    assert "You have called search 2 times" in str(llm.asked[-1][-1].content)
+
+
+def test_a_guarded_agent_that_makes_progress() -> None:
+    """Who is nudged and then answers is not stopped; polling can be left out."""
+    run, llm = guarded(LOOK, LOOK, LOOK, DONE)
+    assert run.invoke(QUESTION)["output"] == "Norway"
+    assert "You have called" in str(llm.asked[-1][-1].content)
+    run, llm = guarded(LOOK, LOOK, LOOK, DONE, soft=2, hard=2, exclude_tools=["search"])
+    assert run.invoke(QUESTION)["output"] == "Norway"
+    assert "You have called" not in str(llm.asked[-1][-1].content)
+
+
+def test_a_guarded_agent_with_several_actions() -> None:
+    """The executor still knows that there may be several actions at once."""
+    llm = ScriptedChatModel(script=[f"{LOOK}", DONE])
+    agent = create_react_agent(llm, TOOLS, REACT, output_parser=AgentActionsOutputParser())
+    run = AgentExecutor(agent=with_loop_guard(agent), tools=TOOLS)
+    assert type(run.agent).__name__ == "RunnableMultiActionAgent"
+    assert run.invoke(QUESTION)["output"] == "Norway"
