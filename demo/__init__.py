@@ -1,1 +1,1 @@
-"""`make demo`: the product's main job on one worked example, offline."""
+"""Agents that fail in five ways, natively and mended: `make demo`."""

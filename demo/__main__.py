@@ -1,136 +1,56 @@
-"""One agent run that goes wrong, seen by the five contracts."""
+"""`python -m demo`: agents that fail in five ways, natively and mended, offline."""
 
 from __future__ import annotations
 
-import textwrap
+import argparse
+from pathlib import Path
 
-from loopmend import (
-    MAX_NORMALIZATION_RETRIES,
-    ActionParseError,
-    AskUser,
-    Final,
-    NormalizationPattern,
-    TaskStateInput,
-    ToolCall,
-    build_normalization_retry_prompt,
-    classify_iteration_bound,
-    classify_scratchpad_grammar,
-    classify_termination,
-    detect_meta_signal,
-    detect_normalization_failure,
-    parse_action,
-    plan,
-    read_turn,
-    synthesize_task_state,
-    to_json,
-)
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
 
-TOOLS = ("web_search", "calculator")
-REPLIES = (
-    "I would use web_search to find the population of Oslo.",
-    "Thought: look\nAction: web_search\nAction Input: {'q': 'Oslo',}\nObservation: 1 million",
-    'Action: web_search\nAction Input: {"query": "population of Oslo"',
-    '```json\n{"type": "tool_call", "name": "web_search", "arguments": {"q": "Oslo"}}\n```',
-    '<answer confidence="0.9">About 720,000<caveat>as of 2024</caveat></answer>',
-    '{"type": "final", "content": "About 720,000 people live in Oslo."}',
-)
-TRACE = {
-    "iterations": 6,
-    "exit_code": 0,
-    "answer": "About 720,000 people live in Oslo.",
-    "scratchpad": "Thought: look it up\nAction: web_search\nAction Input: Oslo\n"
-    "Observation: 717,710\nThought: that is it\nFinal Answer: About 720,000",
-}
-BUDGET = 4
+from demo.picture import save_picture
+from demo.runs import FAILURES, Ran, Run
+from demo.screen import show
+
+__all__ = ["main"]
+
+_WIDTH = 140
 
 
-def main() -> None:
-    """Walk through the run: each reply, the whole trace, and what to do next."""
-    print("A model is asked for the population of Oslo. Its replies, one after the other:")
-    broken = [show_reply(number, reply) for number, reply in enumerate(REPLIES, 1)]
-    show_trace()
-    show_plan(had_issues=any(broken))
-    print("\nNext: docs/contracts.md has every rule; `make test` runs everything.")
+def main(arguments: list[str] | None = None, console: Console | None = None) -> None:
+    """Run all of them, and show what came of it."""
+    parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
+    parser.add_argument("--svg", type=Path, help="also write the table to a picture")
+    given = parser.parse_args(arguments)
+    console = console or Console(highlight=False, record=given.svg is not None)
+    console.width = min(console.width, _WIDTH)
+    results = _run_all(console)
+    show(console, results)
+    if given.svg is not None:
+        save_picture(given.svg, results)
 
 
-def show_reply(number: int, reply: str) -> bool:
-    """Show what the contracts on one turn say, and return whether it broke the protocol."""
-    print(f"\n{number}. {textwrap.shorten(reply, 84)}")
-    show_reading(reply)
-    try:
-        action = parse_action(reply)
-    except ActionParseError as error:
-        line("action", f"none: {error}")
-    else:
-        line("action", f"{describe(action)}   wire: {textwrap.shorten(to_json(action), 60)}")
-        return False
-    if signal := detect_meta_signal(reply):
-        line("signal", str(signal))
-    pattern = detect_normalization_failure(reply)
-    line("protocol", "kept" if pattern is None else f"broken: {pattern}")
-    if pattern is not None:
-        show_correction(pattern)
-    return pattern is not None
+def _run_all(console: Console) -> dict[tuple[str, str], tuple[Ran, Ran]]:
+    """Run each failure in each framework, natively and mended, with a progress bar."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
+    results: dict[tuple[str, str], tuple[Ran, Ran]] = {}
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("loading LangChain and LlamaIndex …", total=4 * len(FAILURES))
+        for name, run in _frameworks().items():
+            for failure in FAILURES:
+                progress.update(bar, description=f"{name}: {failure}")
+                native = run(failure, False)  # noqa: FBT003 - natively
+                progress.advance(bar)
+                results[name, failure] = native, run(failure, True)  # noqa: FBT003 - mended
+                progress.advance(bar)
+    return results
 
 
-def show_reading(reply: str) -> None:
-    """Show what the tolerant reader makes of one turn."""
-    turn = read_turn(reply, tools=TOOLS)
-    if turn.failure is not None:
-        line("reading", f"{turn.failure.pattern}: {turn.failure.message}")
-    for action in turn.actions:
-        line("reading", f"{describe(action)}   ({turn.fidelity})")
+def _frameworks() -> dict[str, Run]:
+    # Late, because they take seconds to load and something should be on the screen by then.
+    from demo import langchain_side, llama_index_side
 
-
-def show_correction(pattern: NormalizationPattern) -> None:
-    """Show what the model is told."""
-    prompt = build_normalization_retry_prompt(pattern, len(TOOLS))
-    line("tell it", textwrap.shorten(prompt, 84))
-    line("", f"(at most {MAX_NORMALIZATION_RETRIES} times in a row)")
-
-
-def describe(action: Final | ToolCall | AskUser) -> str:
-    """Put an action into words."""
-    match action:
-        case Final(content):
-            return f"answer {content!r}"
-        case ToolCall(name, arguments):
-            return f"call {name} with {arguments}"
-        case AskUser(question):
-            return f"ask the user {question!r}"
-
-
-def show_trace() -> None:
-    """Show what the contracts on a whole run say."""
-    print(f"\nThe whole run, which had a budget of {BUDGET} iterations:")
-    line("stopped", str(classify_termination(TRACE)))
-    line("grammar", str(classify_scratchpad_grammar(str(TRACE["scratchpad"]))))
-    line("budget", str(classify_iteration_bound(TRACE, BUDGET)))
-
-
-def show_plan(*, had_issues: bool) -> None:
-    """Show what should happen in the next turn."""
-    turn = TaskStateInput(
-        "And of Bergen? Let the geographer check it.",
-        intents=["Execution"],
-        authority="Creator",
-        remaining_budget_tokens=6000,
-        taskable_agent_count=1,
-        fit_agent_count=1,
-        fit_agent_names=["geographer"],
-        explicit_specialist_workflow=True,
-        previous_turn_had_protocol_issues=had_issues,
-    )
-    planned = plan(synthesize_task_state(turn), turn)
-    print(f"\nThe user goes on: {turn.user_content!r} What should happen, without a model call:")
-    for candidate in planned.candidates:
-        chosen = "->" if candidate is planned.candidates[0] else "  "
-        print(f"   {chosen} {candidate.confidence:.2f} {candidate.action:22} {candidate.rationale}")
-
-
-def line(label: str, text: str) -> None:
-    """Print one labelled line."""
-    print(f"   {label:9} {text}")
+    return {"LangChain": langchain_side.run, "LlamaIndex": llama_index_side.run}
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any, Final, Union
 
 from loopmend._arguments import require_int
 from loopmend._repr import written
+from loopmend.words import STOPPED
 
 __all__ = ["CallResult", "GoOn", "LoopDecision", "LoopPolicy", "Nudge", "Stop"]
 
@@ -149,7 +150,7 @@ def _stopped(name: str, repeats: int, result: str) -> str:
     if len(told) > _LONGEST_RESULT:
         told = f"{told[:_LONGEST_RESULT].rstrip()}…"
     again = "with the same arguments and the same result"
-    return f"I stopped: {name} was called {repeats} times {again}{f': {told}' if told else '.'}"
+    return f"{STOPPED}{name} was called {repeats} times {again}{f': {told}' if told else '.'}"
 
 
 def _nudge(name: str, repeats: int) -> str:

@@ -145,7 +145,9 @@ def with_loop_guard(
     AgentFinish(return_values={'output': 'I stopped: search was called 3 times ...
     """
     policy = LoopPolicy(soft, hard, window, exclude_tools)
-    guard = RunnableLambda(lambda given: _guarded(given, policy), name="loop_guard")
+    guard: Runnable[Any, Any] = RunnableLambda(
+        lambda given: _guarded(given, policy), name="loop_guard"
+    )
     branch: Runnable[Any, Any] = RunnableBranch(
         (lambda given: isinstance(given, AgentFinish), RunnablePassthrough()), agent
     )

@@ -34,6 +34,7 @@ from loopmend.reading.fitting import fits
 from loopmend.reading.intent import is_plain
 from loopmend.reading.response import is_unusual
 from loopmend.reading.tools import Toolbox
+from loopmend.words import gave_up
 
 __all__ = [
     "Mended",
@@ -168,7 +169,7 @@ class Mender:
         if self.on_failure == "error":
             raise NormalizationError(verdict) from (reply if isinstance(reply, Exception) else None)
         if isinstance(reply, Exception):
-            reply = AIMessage(f"I could not call a tool. {verdict.failure.message}")
+            reply = AIMessage(gave_up(verdict.failure.message))
         elif reply.tool_calls or reply.invalid_tool_calls:
             reply = saying_why(reply, verdict.failure)
         if callable(self.on_failure):

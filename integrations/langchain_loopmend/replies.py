@@ -17,6 +17,7 @@ from langchain_core.messages import (
 from langchain_loopmend.messages import text_of
 from loopmend import Failure
 from loopmend import ToolCall as CoreCall
+from loopmend.words import gave_up
 
 __all__ = ["feedback", "have_ids", "saying_why", "with_calls", "without_calls"]
 
@@ -75,7 +76,7 @@ def _without_blocks(content: Any) -> Any:
 def saying_why(reply: AIMessage, failure: Failure) -> AIMessage:
     """Return what was said, without calls that must not be run."""
     said = text_of(reply).strip()
-    return _replaced(reply, said or f"I could not call a tool. {failure.message}", [])
+    return _replaced(reply, said or gave_up(failure.message), [])
 
 
 def without_calls(reply: AIMessage) -> AIMessage:

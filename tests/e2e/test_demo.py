@@ -2,23 +2,68 @@
 
 from __future__ import annotations
 
+import re
+from io import StringIO
+from pathlib import Path
+
 import pytest
+from rich.console import Console
+
+pytest.importorskip("langchain.agents")
+pytest.importorskip("llama_index.core")
 
 from demo.__main__ import main
+from demo.runs import FAILURES, ran
 
 
-def test_the_demo_shows_all_five_contracts(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each contract and the reader speak, and say what they must of the worked example."""
-    main()
-    shown = capsys.readouterr().out
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Run the demo once; return what it prints and the picture that it draws."""
+    file, picture = StringIO(), tmp_path_factory.mktemp("demo") / "demo.svg"
+    main(["--svg", str(picture)], Console(file=file, width=160, highlight=False))
+    return file.getvalue(), picture.read_text(encoding="utf-8")
+
+
+def test_it_shows_the_whole_loop(shown: tuple[str, str]) -> None:
+    """Agents of both frameworks fail in five ways; with loopmend each question is answered."""
+    text = " ".join(shown[0].split())
+    for failure in FAILURES.values():
+        assert failure in text
     for said in (
-        "call web_search with {'q': 'Oslo'}",
-        "broken: NarratedToolUse",
-        "broken: MalformedToolCall",
-        "Answer(content='About 720,000'",
-        "IterationsExceedBudget(iterations=6, max=4",
-        "reading   call web_search with {'q': 'Oslo'}   (repaired)",
-        "reading   narrated: It is told what will be done with `web_search`",
-        "-> 0.90 DelegateToSpecialist",
+        "✗ Let me search for that.",
+        "✗ I will use the search tool",
+        "GraphRecursionError",
+        "Max iterations of 20",
+        "✓ 717,710 people live in Oslo.",
+        "✓ I stopped: search was called 3",
+        "no_progress_loop",
+        "Next: tell the user why it cannot go on (ReturnBlocker).",
+        "make live",
     ):
-        assert said in shown
+        assert said in text
+    found = re.search(r"natively (\d+) of 10 with (\d+) .* loopmend (\d+) of 10 with (\d+)", text)
+    assert found is not None
+    native, native_calls, mended, mended_calls = map(int, found.groups())
+    assert (native, mended) == (4, 10)
+    assert mended_calls < native_calls
+
+
+def test_the_picture_needs_nothing_from_elsewhere(shown: tuple[str, str]) -> None:
+    """It is a drawing of the table, without fonts to fetch."""
+    picture = shown[1]
+    assert picture.startswith("<svg")
+    assert "with&#160;loopmend" in picture
+    assert "@font-face" not in picture
+    assert "url(http" not in picture
+
+
+def test_the_picture_of_the_readme_is_the_product_s_own(shown: tuple[str, str]) -> None:
+    """What the README shows is what the demo draws today: `make picture` draws it anew."""
+    kept = Path(__file__).parents[2] / "docs" / "demo.svg"
+    assert kept.read_text(encoding="utf-8") == shown[1]
+
+
+def test_a_run_without_a_trace_is_an_error() -> None:
+    """Nothing is made up where the recorder has nothing."""
+    with pytest.raises(RuntimeError, match="no trace"):
+        ran("", 0, None)

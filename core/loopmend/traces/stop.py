@@ -11,6 +11,7 @@ from loopmend.contracts.actions import AskUser
 from loopmend.contracts.react_trace import I06_REASON_EXIT
 from loopmend.contracts.signals import Stuck, Yield
 from loopmend.traces.trace import Trace, TraceError
+from loopmend.words import BLOCKED, GAVE_UP, STOPPED
 
 __all__ = ["StopReason", "Stopped", "stop_of"]
 
@@ -79,9 +80,10 @@ _CAPS: Final = re.compile(
     r"|Sorry, need more steps to process this request"
     r"|Model call limits? exceeded|.{0,80}\bcall limits? (?:reached|exceeded)\b"
     r"|Reached max(?:imum)? (?:steps|iterations)"
-    r"|Max(?:imum)? (?:number of )?iterations (?:of \d+ )?reached|I stopped: )",
+    rf"|Max(?:imum)? (?:number of )?iterations (?:of \d+ )?reached|{STOPPED})",
     re.IGNORECASE,
 )
+_OWN_WORDS: Final = ((BLOCKED, StopReason.BLOCKED), (GAVE_UP, StopReason.PARSE_FAIL))
 _CAP_ERRORS: Final = re.compile(
     r"RecursionLimit|GraphRecursionError|LimitExceeded|MaxIterations|MaxSteps|UsageLimit"
     r"|Max iterations|Recursion limit of|Reached max",
@@ -115,7 +117,7 @@ def stop_of(trace: Trace) -> Stopped:
     """
     return (
         _raised(trace.error)
-        or _capped(trace)
+        or _worded(trace)
         or _said(trace)
         or _last_step(trace)
         or _exhausted(trace)
@@ -147,10 +149,15 @@ def _raised(error: TraceError | None) -> Stopped | None:
     return Stopped(by_origin.get(error.origin, StopReason.ABANDONED), evidence)
 
 
-def _capped(trace: Trace) -> Stopped | None:
-    """Tell a cap that looks like an answer."""
+def _worded(trace: Trace) -> Stopped | None:
+    """Tell an end of the run that the host words as an answer."""
     answer = trace.answer
-    if answer is None or not _CAPS.match(answer[:300]):
+    if answer is None:
+        return None
+    for words, reason in _OWN_WORDS:
+        if answer.startswith(words):
+            return Stopped(reason, f"The answer is the host's own word: {answer[:100]!r}")
+    if not _CAPS.match(answer[:300]):
         return None
     limits = trace.limits
     late = limits.max_seconds is not None and (trace.seconds or 0) >= limits.max_seconds

@@ -21,6 +21,7 @@ from loopmend import (
     observe_conversation,
     to_data,
 )
+from loopmend.words import blocked
 
 __all__ = ["PlannerMiddleware", "PlannerState"]
 
@@ -97,7 +98,7 @@ class PlannerMiddleware(AgentMiddleware[PlannerState, Any, Any]):
             }
         }
         if self._block and planned.selected is PlannedAction.RETURN_BLOCKER:
-            said = AIMessage(f"I cannot go on: {planned.selected_rationale.rstrip('.')}.")
+            said = AIMessage(blocked(planned.selected_rationale))
             update |= {"messages": [said], "jump_to": "end"}
         return update
 

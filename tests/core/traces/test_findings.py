@@ -22,6 +22,7 @@ from loopmend import (
     classify_trace,
     read_turn,
 )
+from loopmend.words import blocked, gave_up
 
 R = StopReason
 
@@ -86,6 +87,8 @@ STOPS: list[tuple[Trace, StopReason]] = [
     (Trace([said("<yield>an expert</yield>")]), R.YIELDED),
     (Trace([said('{"type": "ask_user", "question": "Which?"}')]), R.ASKED_USER),
     (Trace(reason="blocked"), R.BLOCKED),
+    (Trace(answer=blocked("no tokens"), reason="final_answer"), R.BLOCKED),
+    (Trace(answer=gave_up("Nothing was said."), reason="final_answer"), R.PARSE_FAIL),
     (Trace(reason="final_answer"), R.ABANDONED),
     (Trace(reason="of its own"), R.ABANDONED),
     (Trace(error=TraceError("Odd", "x")), R.ABANDONED),

@@ -212,7 +212,7 @@ def test_given_up(retries: int) -> None:
     """When nothing helps, calls that must not run are left out, or an error says so."""
     reply, llm = mended(*[broken("{")] * (retries + 1), max_retries=retries)
     assert (reply.tool_calls, reply.invalid_tool_calls) == ([], [])
-    assert str(reply.content).startswith("I could not call a tool.")
+    assert str(reply.content).startswith("I could not go on: ")
     assert len(llm.asked) == retries + 1
     times = f"corrected {retries} time{'s' * (retries != 1)}, but"
     with pytest.raises(NormalizationError, match=times) as caught:
@@ -233,7 +233,7 @@ def test_given_up_on_a_server_that_raises() -> None:
     """An error that only says that a call could not be decoded does not end the run."""
     error = ValueError("error parsing tool call: raw='{'")
     reply, llm = mended(error, error, error)
-    assert (str(reply.content)[:24], len(llm.asked)) == ("I could not call a tool.", 3)
+    assert (str(reply.content)[:19], len(llm.asked)) == ("I could not go on: ", 3)
     llm = ScriptedChatModel(script=[error, GOOD])
     reply = wait(with_tool_call_retry(llm, TOOLS).ainvoke("go"))
     assert reply.tool_calls == GOOD.tool_calls

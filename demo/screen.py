@@ -1,0 +1,111 @@
+"""What the demo shows in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from demo.runs import FAILURES, QUESTION, Ran
+from loopmend import Planner, explain, observe_conversation
+
+__all__ = ["Results", "show", "table"]
+
+Results = Mapping[tuple[str, str], tuple[Ran, Ran]]
+"""What came of each failure in each framework: natively, and mended."""
+
+_LONGEST: Final = 72
+_DRILLED: Final = ("LlamaIndex", "loop")
+
+
+def show(console: Console, results: Results) -> None:
+    """Show the table, one run in detail, what would be planned, and what to try next."""
+    console.print(table(results))
+    console.print(_sum(results))
+    _drill(console, *results[_DRILLED])
+    _plan(console)
+    console.print(
+        "\n[bold]Next:[/] notebooks/ to play with it, docs/quick-start.md for your own agent, "
+        "`make live` for a real model."
+    )
+
+
+def table(results: Results) -> Table:
+    """Return what the user gets to see in each run, side by side."""
+    made = Table(title=f"“{QUESTION}” — what the user gets to see", title_justify="left")
+    made.add_column("the model …")
+    made.add_column("agent")
+    made.add_column("natively", max_width=_LONGEST, overflow="fold")
+    made.add_column("with loopmend", max_width=_LONGEST, overflow="fold")
+    for failure, what in FAILURES.items():
+        sides = [key for key in results if key[1] == failure]
+        for number, key in enumerate(sides):
+            native, mended = results[key]
+            made.add_row(
+                what if number == 0 else "",
+                key[0],
+                _cell(native),
+                _cell(mended),
+                end_section=number == len(sides) - 1,
+            )
+    return made
+
+
+def _cell(ran: Ran) -> Text:
+    """Show what a run came to; an agent's words are shown as they are, never as markup."""
+    mark = ("✓ ", "green") if ran.helped else ("✗ ", "red")
+    said = _said(ran) or "(nothing)"
+    return Text.assemble(mark, said, (f"\n  {ran.report.stop_reason.value}, {_times(ran)}", "dim"))
+
+
+def _said(ran: Ran) -> str:
+    """Cut what is long: an error at its end, but an answer in its middle."""
+    said = ran.answer
+    if len(said) <= _LONGEST:
+        return said
+    if not ran.helped:
+        return f"{said[: _LONGEST - 1]}…"
+    return f"{said[: _LONGEST // 2]} … {said[-_LONGEST // 2 :]}"
+
+
+def _times(ran: Ran) -> str:
+    return f"{ran.model_calls} model call{'s' * (ran.model_calls != 1)}"
+
+
+def _sum(results: Results) -> str:
+    native, mended = ([pair[way] for pair in results.values()] for way in (0, 1))
+    counts = [sum(ran.helped for ran in runs) for runs in (native, mended)]
+    calls = [sum(ran.model_calls for ran in runs) for runs in (native, mended)]
+    return (
+        f"Answered: natively {counts[0]} of {len(native)} with {calls[0]} model calls, "
+        f"with loopmend {counts[1]} of {len(mended)} with {calls[1]}. "
+        "The model is scripted, so that this shows what happens, not how often."
+    )
+
+
+def _drill(console: Console, native: Ran, mended: Ran) -> None:
+    """Show what triage finds in the trace of one run."""
+    console.print(f"\n[bold]Why did that run stop?[/] {_DRILLED[0]}, {_DRILLED[1]}, natively:")
+    for finding in native.report.findings:
+        console.print(f"  {finding.severity:8}{finding.kind:20}", finding.message, markup=False)
+    steps = ", ".join(mended.plans)
+    console.print(f"  With loopmend its steps were planned: {steps}.", markup=False)
+
+
+def _plan(console: Console) -> None:
+    """Show what is planned for a turn after all that, without asking a model."""
+    console.print("\n[bold]What should happen next?[/] After a turn that broke the protocol:")
+    turn = observe_conversation(
+        [QUESTION, "Ask the geographer."],
+        tool_count=1,
+        explicit_specialist_workflow=True,
+        taskable_agent_count=1,
+        fit_agent_count=1,
+        fit_agent_names=["geographer"],
+        provider_breaker_open=True,
+        previous_turn_had_protocol_issues=True,
+    )
+    console.print(str(explain(Planner().advise(turn))), markup=False, highlight=False)
