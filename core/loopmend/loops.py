@@ -14,6 +14,7 @@ __all__ = ["CallResult", "GoOn", "LoopDecision", "LoopPolicy", "Nudge", "Stop"]
 
 _LONGEST_NAME: Final = 60
 _LONGEST_RESULT: Final = 300
+_MOST_FOUND: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ class LoopPolicy:
         name = last.name[:_LONGEST_NAME]
         if repeats < self.hard:
             return Nudge(last, repeats, _nudge(name, repeats))
-        return Stop(last, repeats, _stopped(name, repeats, last.result))
+        return Stop(last, repeats, _stopped(name, repeats, recent))
 
 
 def _count(recent: Sequence[CallResult]) -> int:
@@ -144,13 +145,27 @@ def _count(recent: Sequence[CallResult]) -> int:
     return 1 + signatures[news + 1 :].count(signatures[-1])
 
 
-def _stopped(name: str, repeats: int, result: str) -> str:
-    """Say why it stopped, and the result: the user may need no more than that."""
-    told = " ".join(result[: 2 * _LONGEST_RESULT].split())
-    if len(told) > _LONGEST_RESULT:
-        told = f"{told[:_LONGEST_RESULT].rstrip()}…"
-    again = "with the same arguments and the same result"
-    return f"{STOPPED}{name} was called {repeats} times {again}{f': {told}' if told else '.'}"
+def _stopped(name: str, repeats: int, recent: Sequence[CallResult]) -> str:
+    """Say why it stopped, and what was found until then: the user may need no more than that."""
+    why = f"{STOPPED}{name} was called {repeats} times with the same arguments and the same result"
+    found = list({call.signature(): call for call in recent if call.result.strip()}.values())
+    if len(found) > 1:
+        told = "; ".join(_found(call) for call in found[-_MOST_FOUND:])
+        return f"{why}. What was found: {told}"
+    return f"{why}: {_cut(recent[-1].result, _LONGEST_RESULT)}" if found else f"{why}."
+
+
+def _found(call: CallResult) -> str:
+    given = call.arguments
+    values = given.values() if isinstance(given, dict) else [given]
+    asked = _cut(", ".join(map(str, values)), _LONGEST_NAME)
+    return f"{call.name[:_LONGEST_NAME]}({asked}): {_cut(call.result, _LONGEST_RESULT)}"
+
+
+def _cut(text: str, longest: int) -> str:
+    """Return a text on one line, and no longer than that."""
+    line = " ".join(text[: 2 * longest].split())
+    return line if len(line) <= longest else f"{line[:longest].rstrip()}…"
 
 
 def _nudge(name: str, repeats: int) -> str:

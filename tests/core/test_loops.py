@@ -96,3 +96,23 @@ def test_total(calls: list[CallResult]) -> None:
     if not isinstance(decision, GoOn):
         assert calls.count(decision.call) >= 1
         assert decision.repeats <= len(calls)
+
+
+def test_a_stop_tells_what_was_found() -> None:
+    """Each result once, in the order in which they came, short and on one line."""
+    lamp, chair = (CallResult("price", {"item": item}, item * 2) for item in ("lamp", "chair"))
+    stopped = LoopPolicy(2, 3).decide([lamp, chair, chair, chair])
+    assert isinstance(stopped, Stop)
+    said = "the same result. What was found: price(lamp): lamplamp; price(chair): chairchair"
+    assert stopped.content.endswith(said)
+    long = [CallResult("price", "x" * 500, "a\n" * 500)] * 3
+    only = LoopPolicy(2, 3).decide(long)
+    assert isinstance(only, Stop)
+    assert only.content.endswith("a a a…")
+    many = [CallResult("f", n, str(n)) for n in range(9)] + [CallResult("f", "x" * 99, "y")] * 3
+    last = LoopPolicy(2, 3).decide(many)
+    assert isinstance(last, Stop)
+    assert last.content.endswith(f"f(8): 8; f({'x' * 60}…): y")
+    silent = LoopPolicy(2, 3).decide([CallResult("f", {}, " ")] * 3)
+    assert isinstance(silent, Stop)
+    assert silent.content.endswith("the same result.")
