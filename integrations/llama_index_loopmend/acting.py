@@ -15,6 +15,7 @@ from llama_index_loopmend.observing import HANDOFF, StepView
 from llama_index_loopmend.scratchpads import selection
 from llama_index_loopmend.steps import Step
 from loopmend import AdvisedPlan, CallResult, LoopPolicy, Nudge, PlannedAction, Stop
+from loopmend.words import blocked
 
 __all__ = ["Acted", "Compose", "Inspect", "act", "break_loop"]
 
@@ -77,7 +78,7 @@ async def break_loop(step: Step, made: Sequence[ToolCallResult], loops: LoopPoli
 
 async def _block(step: Step, planned: AdvisedPlan) -> Acted:
     """Say why it cannot go on."""
-    text = f"I cannot go on: {planned.selected_rationale.rstrip('.')}."
+    text = blocked(planned.selected_rationale)
     return await _answered(step, text, "answered without asking the model")
 
 
@@ -92,10 +93,11 @@ async def _answered(step: Step, text: str, outcome: str) -> Acted:
 
 async def _delegate(step: Step, view: StepView, planned: AdvisedPlan) -> Acted:
     """Hand over with LlamaIndex's own tool, as if the model had asked for it."""
-    target = next(iter(planned.input.fit_agent_names), "")
-    if target not in view.roster:
+    fit = (n for n in planned.input.fit_agent_names if n not in step.notes.delegated)
+    target = next((name for name in fit if name in view.roster), None)
+    if target is None or all(tool.metadata.name != HANDOFF for tool in view.tools):
         return Acted(texts=(planned.selected_rationale,), outcome="no one to hand over to")
-    step.notes.delegated.append(target)
+    step.notes.delegated = [*step.notes.delegated, target]
     reason = planned.selected_rationale
     call = selection(HANDOFF, {"to_agent": target, "reason": reason})
     entries = step.pad.calls(reason, [call])

@@ -20,8 +20,8 @@ from llama_index.core.memory import BaseMemory
 from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.tools import AsyncBaseTool
 from llama_index.core.workflow import Context, StopEvent, step
-from pydantic import Field
-from typing_extensions import override
+from pydantic import Field, model_validator
+from typing_extensions import Self, override
 
 from llama_index_loopmend.caps import Parsed, in_time, remembered
 from llama_index_loopmend.hook import PlannerStepHook
@@ -115,6 +115,14 @@ class PlannedReActAgent(PlannedSteps, ReActAgent):
     """Plans the steps."""
     output_parser: ReActOutputParser = Field(default_factory=TolerantReActOutputParser)
     """Reads the replies; one of your own has the say."""
+
+    @model_validator(mode="after")
+    def _choose_parser(self) -> Self:
+        """Read as LlamaIndex does where tolerant reading is switched off."""
+        if "output_parser" not in self.model_fields_set:
+            tolerant = self.step_hook.mends.tolerant_reading
+            self.output_parser = TolerantReActOutputParser() if tolerant else ReActOutputParser()
+        return self
 
 
 class PlannedFunctionAgent(PlannedSteps, FunctionAgent):

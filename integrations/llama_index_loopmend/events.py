@@ -7,6 +7,8 @@ from typing import Any, Final
 from pydantic import Field
 from workflows.events import Event
 
+from loopmend import AdvisedPlan
+
 __all__ = ["REFUSED", "PlanEvent", "ProtocolIssueEvent"]
 
 REFUSED: Final = "refused"
@@ -37,6 +39,29 @@ class PlanEvent(Event):
     """What came of the action, such as the specialist that took over."""
     current_agent_name: str = ""
     """The agent whose step it is."""
+
+    @classmethod
+    def of(
+        cls, planned: AdvisedPlan, agent_name: str, *, acted: bool, outcome: str | None
+    ) -> PlanEvent:
+        """Return the event of a plan and of what was done about it."""
+        return cls(
+            selected=planned.selected.value,
+            rationale=planned.selected_rationale,
+            candidates=[
+                {
+                    "action": each.action.value,
+                    "confidence": each.confidence,
+                    "rationale": each.rationale,
+                }
+                for each in planned.candidates
+            ],
+            hints=list(planned.hints),
+            differences=[difference.message for difference in planned.differences],
+            acted=acted,
+            outcome=outcome,
+            current_agent_name=agent_name,
+        )
 
 
 class ProtocolIssueEvent(Event):

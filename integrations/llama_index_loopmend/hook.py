@@ -23,7 +23,7 @@ from llama_index_loopmend.provider import tokens_of
 from llama_index_loopmend.recall import RecallProbe
 from llama_index_loopmend.schemas import toolbox
 from llama_index_loopmend.scratchpads import ReasoningPad, scratchpad_of
-from llama_index_loopmend.steps import Step, TakeStep, told
+from llama_index_loopmend.steps import UNKEPT, Step, TakeStep, keep, told
 from loopmend import (
     MAX_NORMALIZATION_RETRIES,
     AdvisedPlan,
@@ -48,6 +48,7 @@ _GO_ON: Final = (PlannedAction.CONTINUE_CENTRALIZED, PlannedAction.ANSWER_DIRECT
 _NOTHING: Final = Acted()
 _FEW: Final = 2
 _CHARACTERS_PER_TOKEN: Final = 4
+_CALLS: Final = "current_tool_calls"
 _STARTED: Final = ("num_iterations", "max_iterations", "user_msg_str", "state")
 
 
@@ -91,7 +92,7 @@ class PlannerStepHook:
                 under `authority`.
             observe: Returns fields of `TaskStateInput` that you know better, such as `intents`,
                 `missing_skills` or `decomposition_proposal`.
-            match: Finds the specialists that a message asks for.
+            match: Finds the specialists that a message asks for; asked again when either changes.
             breaker: The provider's circuit breaker, shared by all who use the provider.
             token_budget: How many tokens one turn may use; afterwards a blocker is returned.
             recall: Knows how well retrieval went in this run.
@@ -173,25 +174,20 @@ class PlannerStepHook:
         notes = Notes.of(stored.get(NOTES_KEY))
         step = Step(agent, take, ctx, llm_input, tools, self._toolbox(tools), memory, notes)
         before = list(stored.get(step.pad.key) or ()) if step.pad.key else []
+        held = notes.data()
         if stored.get("num_iterations") == 0:
             notes.start_turn()
-            if before and self.acts and self.mends.fresh_reasoning:
-                before = []
-                await step.put(before)
-        held = notes.data()
-        view = self._view(step, stored, roster)
-        planned = self._planner.plan(step, view)
-        acted = await self._act(step, view, planned, stored)
-        self._tell(step, planned, acted)
-        output = acted.output
-        if output is None:
-            output = await self._taken(step, self._prompt(step, view, planned, acted), before)
+            if self.acts and self.mends.fresh_reasoning:
+                before = await _cleared(step, before, stored)
+        try:
+            output = await self._planned(step, self._view(step, stored, roster), before, stored)
+        finally:
+            if notes.data() != held:
+                await ctx.store.set(NOTES_KEY, notes.data())
         if step.refused:
             output[REFUSED] = step.refused
-        if self._token_budget is not None:
-            notes.tokens += _used(output, llm_input)
-        if notes.data() != held:
-            await ctx.store.set(NOTES_KEY, notes.data())
+        if step.unkept:
+            output[UNKEPT] = True
         return output
 
     @property
@@ -212,8 +208,11 @@ class PlannerStepHook:
         The answer is the one that was parsed. After a handover nothing stays behind.
         """
         pad = scratchpad_of(agent)
-        if pad.key is None or not isinstance(pad, ReasoningPad) or not self.acts:
-            return await finish(ctx, output, memory)
+        if not isinstance(pad, ReasoningPad) or not self.acts:
+            done = await finish(ctx, output, memory)
+            if output.get(UNKEPT):
+                await keep(done, memory)
+            return done
         held = list(await ctx.store.get(pad.key, default=[]))
         done = await finish(ctx, output, memory)
         last = held[-1] if held else None
@@ -251,8 +250,22 @@ class PlannerStepHook:
             roster=roster_of(agent.name, stored, step.tools) if roster is None else roster,
             context_window=window,
             streaming=agent.streaming,
-            state=state or {},
+            state=state if isinstance(state, Mapping) else {},
         )
+
+    async def _planned(
+        self, step: Step, view: StepView, before: list[Any], stored: dict[str, Any]
+    ) -> AgentOutput:
+        """Plan a step, and take it in the way that was planned."""
+        planned = self._planner.plan(step, view)
+        acted = await self._act(step, view, planned, stored)
+        self._tell(step, planned, acted)
+        if acted.output is not None:
+            return acted.output
+        output = await self._taken(step, self._prompt(step, view, planned, acted), before)
+        if self._token_budget is not None:
+            step.notes.tokens += _used(output, step.messages)
+        return output
 
     async def _act(
         self, step: Step, view: StepView, planned: AdvisedPlan, stored: dict[str, Any]
@@ -260,7 +273,7 @@ class PlannerStepHook:
         """Do what was planned, unless the run goes round in circles."""
         if not self.acts:
             return _NOTHING
-        made = stored.get("current_tool_calls")
+        made = stored.get(_CALLS)
         circling = await break_loop(step, made, self._loops) if made and self._loops else None
         if circling is not None:
             return circling
@@ -272,25 +285,8 @@ class PlannerStepHook:
         """Stream the decision, and remember it."""
         if acted.outcome is not None:
             step.notes.plan(step.agent.name, planned.selected.value, acted.outcome)
-        step.tell(
-            PlanEvent.model_construct(  # all of it is our own, so that nothing needs a check
-                selected=planned.selected.value,
-                rationale=planned.selected_rationale,
-                candidates=[
-                    {
-                        "action": each.action.value,
-                        "confidence": each.confidence,
-                        "rationale": each.rationale,
-                    }
-                    for each in planned.candidates
-                ],
-                hints=list(planned.hints),
-                differences=[difference.message for difference in planned.differences],
-                acted=acted.output is not None or bool(acted.texts),
-                outcome=acted.outcome,
-                current_agent_name=step.agent.name,
-            )
-        )
+        done = acted.output is not None or bool(acted.texts)
+        step.tell(PlanEvent.of(planned, step.agent.name, acted=done, outcome=acted.outcome))
 
     def _prompt(
         self, step: Step, view: StepView, planned: AdvisedPlan, acted: Acted
@@ -311,6 +307,15 @@ class PlannerStepHook:
             self._mender.note(step, output, turn.failure, outcome="noticed")
         step.notes.streak = 0 if turn.failure is None else step.notes.streak + 1
         return output
+
+
+async def _cleared(step: Step, before: list[Any], stored: dict[str, Any]) -> list[Any]:
+    """Take away what a run that failed left behind: its reasoning and its calls."""
+    if before:
+        await step.put([])
+    if stored.pop(_CALLS, None):
+        await step.ctx.store.set(_CALLS, [])
+    return []
 
 
 def _answer_with(output: AgentOutput, text: str) -> None:

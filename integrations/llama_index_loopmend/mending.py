@@ -7,7 +7,6 @@ the order in which they came. The scratchpad is put back to what it was before e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count
 from typing import Any, Final, Literal, cast
 
 from llama_index.core.agent.react.types import ActionReasoningStep
@@ -18,6 +17,7 @@ from llama_index.core.output_parsers.base import OutputParserException
 from llama_index_loopmend.events import ProtocolIssueEvent
 from llama_index_loopmend.outputs import (
     DIALECTS,
+    has_own_say,
     is_clean,
     read_output,
     remade,
@@ -37,6 +37,8 @@ from loopmend import (
     RetryPolicy,
     Turn,
 )
+from loopmend.reading.retry import FORMATS
+from loopmend.words import gave_up
 
 __all__ = ["Mender", "Mends"]
 
@@ -46,7 +48,11 @@ OnExhausted = Literal["answer", "error"]
 _ANSWERED: Final = frozenset({FailurePattern.UNKNOWN_TOOL, FailurePattern.BAD_ARGUMENTS})
 # How LlamaIndex pauses a step, which is no failure of the provider.
 _CONTROL_FLOW: Final = frozenset({"WaitingForEvent"})
-_AS_CODE: Final = "Write the code that is to run between <execute> and </execute>."
+_AS_CODE: Final = (
+    "Write the code that is to run between <execute> and </execute>. If none is needed, answer in "
+    "plain words."
+)
+_ACTIONS: Final = (ActionReasoningStep, JsonActionStep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,41 +111,54 @@ class Mender:
         """
         policy = RetryPolicy(self._retries(step), dialect=DIALECTS[step.kind])
         shown: list[Any] = []
-        for attempt in count():
-            output = await self.ask(step, [*messages, *_beside(step, shown)])
-            if not shown and is_clean(output, step.agent, step.toolbox):
-                break
-            turn = self.read(step, output, before if not shown else [])
+        attempt = 0
+        while True:
+            asked = [*messages, *_beside(step, shown)]
+            output, turn = await self._heard(step, asked, before, again=bool(shown))
+            if turn is None:
+                step.notes.streak = 0
+                return output
             decision = policy.decide(turn, attempt, step.toolbox)
             if isinstance(decision, Accept):
                 return await self._accepted(step, output, turn, before, len(shown))
             if isinstance(decision, GiveUp):
-                self.note(step, output, decision.failure, attempt=attempt, outcome="gave_up")
                 return await self._given_up(step, output, decision, before, len(shown))
             failure = cast("Failure", turn.failure)
-            words = _worded(step, decision.messages[0].content)
+            words = _worded(step, output, decision.messages[0].content)
             self.note(step, output, failure, attempt=attempt, outcome="retry", words=words)
             shown += step.pad.refused(output, failure, words)
             await step.put([*before, *shown])
-        step.notes.streak = 0
-        return output
+            attempt = decision.attempt
 
     async def ask(self, step: Step, messages: list[ChatMessage]) -> AgentOutput:
         """Let the agent take the step in its own way, once."""
         try:
             output = await step.take(step.ctx, messages, step.tools, step.memory)
+        except Exception as error:
+            self._tell_breaker(error)
+            raise
+        self._tell_breaker(None)
+        return output
+
+    async def _heard(
+        self, step: Step, messages: list[ChatMessage], before: list[Any], *, again: bool
+    ) -> tuple[AgentOutput, Turn | None]:
+        """Return a reply and what it is read as, or `None` if it is fine beyond doubt."""
+        try:
+            output = await self.ask(step, messages)
         except OutputParserException as error:
             # LlamaIndex's own error for parsers, which its agents do not expect of one.
             if not self.mends.retry_in_step:
                 raise
             return _unparsed(step, error)
-        except Exception as error:
-            if self._breaker is not None and type(error).__name__ not in _CONTROL_FLOW:
-                self._breaker.record_failure(error)
+        except Exception:
+            if again:
+                await step.put(before)
             raise
-        if self._breaker is not None:
-            self._breaker.record_success()
-        return output
+        as_is = step.kind != "react" or self.mends.json_history
+        if as_is and not again and is_clean(output, step.agent, step.toolbox):
+            return output, None
+        return output, self.read(step, output, [] if again else before)
 
     def read(self, step: Step, output: AgentOutput, before: list[Any]) -> Turn:
         """Read what the model said; who was corrected must say something."""
@@ -178,6 +197,15 @@ class Mender:
             )
         )
 
+    def _tell_breaker(self, error: Exception | None) -> None:
+        """Tell how the provider did: what a parser refuses did arrive, and a pause says nothing."""
+        if self._breaker is None or type(error).__name__ in _CONTROL_FLOW:
+            return
+        if error is None or isinstance(error, OutputParserException):
+            self._breaker.record_success()
+        else:
+            self._breaker.record_failure(error)
+
     def _retries(self, step: Step) -> int:
         # Who did not take two corrections in this turn will not take two more at each step.
         return self._max_retries if self.mends.retry_in_step and not step.notes.gave_up else 0
@@ -193,33 +221,42 @@ class Mender:
         if made is None:
             await self._settle(step, before, shown)
             return output
-        thought = turn.thought or "" if step.kind == "react" else text_of(made)
-        entries = (
-            step.pad.calls(thought, made.tool_calls)
-            if made.tool_calls
-            else step.pad.answer(turn.thought or "", text_of(made))
-        )
-        await step.put([*before, *entries])
+        if step.kind != "react":
+            entries = [made.response]
+        elif made.tool_calls:
+            entries = step.pad.calls(turn.thought or "", made.tool_calls)
+        else:
+            entries = step.pad.answer(turn.thought or "", text_of(made))
+        await step.put([*before, *map(self._written, entries)])
         return made
 
     async def _settle(self, step: Step, before: list[Any], shown: int) -> None:
-        """Take refused replies out of the scratchpad, and write actions down as JSON."""
-        as_json = self.mends.json_history and step.kind == "react"
-        if not shown and not as_json:
+        """Take refused replies out of the scratchpad, and write actions down as wanted."""
+        if not shown and step.kind != "react":
             return
         held = await step.entries()
-        added = held[len(before) + shown :]
-        if as_json:
-            added = [_as_json(entry) for entry in added]
+        added = [self._written(entry) for entry in held[len(before) + shown :]]
         if shown or added != held[len(before) :]:
             await step.put([*before, *added])
+
+    def _written(self, entry: Any) -> Any:
+        """Return an action as the model is to see it; one of somebody else's stays as it is."""
+        kind = JsonActionStep if self.mends.json_history else ActionReasoningStep
+        if type(entry) not in _ACTIONS or type(entry) is kind:
+            return entry
+        return kind(thought=entry.thought, action=entry.action, action_input=entry.action_input)
 
     async def _given_up(
         self, step: Step, output: AgentOutput, verdict: GiveUp, before: list[Any], shown: int
     ) -> AgentOutput:
         """Return what can still be used of a reply, or words that say why nothing can."""
         step.notes.streak += 1
+        if not self.mends.retry_in_step:
+            self.note(step, output, verdict.failure, outcome="noticed")
+            await self._settle(step, before, shown)
+            return output
         step.notes.gave_up = True
+        self.note(step, output, verdict.failure, attempt=verdict.attempts, outcome="gave_up")
         if self._on_exhausted == "error":
             await step.put(before)
             raise NormalizationError(verdict)
@@ -228,7 +265,9 @@ class Mender:
         if said or (output.tool_calls and pattern in _ANSWERED):
             await self._settle(step, before, shown)
             return output
-        text = f"I could not go on: {verdict.failure.message}"
+        # The first failure tells most: later ones are what the model made of its correction.
+        why = step.refused[0]["message"] if step.refused else verdict.failure.message
+        text = gave_up(why)
         await step.put(before)
         await step.keep_answer(text)
         return without_calls(output, text)
@@ -239,25 +278,22 @@ def _beside(step: Step, shown: list[Any]) -> list[ChatMessage]:
     return shown if step.pad.key is None else []
 
 
-def _worded(step: Step, words: str) -> str:
-    """Return a correction in the terms of the agent's own prompt."""
+def _worded(step: Step, output: AgentOutput, words: str) -> str:
+    """Return a correction in the terms of the agent's own prompt, or of whoever refused it."""
+    if output.retry_messages and has_own_say(step.agent):
+        return output.retry_messages[-1].content or words
     if step.kind == "code":
-        return f"{words} {_AS_CODE}"
+        return words.replace(FORMATS["native"], _AS_CODE)
     return words.replace("the words Final Answer", "the word Answer")
 
 
-def _as_json(entry: Any) -> Any:
-    if type(entry) is not ActionReasoningStep:
-        return entry
-    return JsonActionStep(
-        thought=entry.thought, action=entry.action, action_input=entry.action_input
-    )
-
-
-def _unparsed(step: Step, error: Exception) -> AgentOutput:
+def _unparsed(step: Step, error: Exception) -> tuple[AgentOutput, Turn]:
     """Return the output that LlamaIndex would have made if it expected the error."""
     said = ChatMessage(role=MessageRole.ASSISTANT, content="")
-    told = ChatMessage(role=MessageRole.USER, content=str(error))
-    return AgentOutput(
+    words = f"Your last reply cannot be used. {error}"
+    told = ChatMessage(role=MessageRole.USER, content=words)
+    output = AgentOutput(
         response=said, retry_messages=[said, told], current_agent_name=step.agent.name
     )
+    failure = Failure(FailurePattern.MALFORMED, f"The parser refused the reply: {error}", (0, 0))
+    return output, Turn(failure=failure)

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 from llama_index.core.agent.react.output_parser import ReActOutputParser
 from llama_index.core.agent.workflow import AgentOutput
+from llama_index.core.agent.workflow.codeact_agent import EXECUTE_TOOL_NAME
 from llama_index.core.base.llms.types import (
     ChatMessage,
     MessageRole,
@@ -21,7 +22,7 @@ from llama_index.core.tools import ToolSelection
 
 from llama_index_loopmend.parsers import TolerantReActOutputParser
 from llama_index_loopmend.provider import finish_reason_of
-from llama_index_loopmend.scratchpads import selection
+from llama_index_loopmend.scratchpads import calling, selection
 from loopmend import (
     Failure,
     FailurePattern,
@@ -39,7 +40,17 @@ from loopmend.reading.response import is_unusual
 from loopmend.reading.retry import AskedDialect
 from loopmend.reading.tools import Toolbox
 
-__all__ = ["DIALECTS", "AgentKind", "kind_of", "read_output", "remade", "text_of", "without_calls"]
+__all__ = [
+    "DIALECTS",
+    "AgentKind",
+    "has_own_say",
+    "is_clean",
+    "kind_of",
+    "read_output",
+    "remade",
+    "text_of",
+    "without_calls",
+]
 
 AgentKind = Literal["react", "native", "code"]
 """How an agent asks for calls: in the text, through the provider, or as code."""
@@ -54,10 +65,8 @@ _QUIET: Final = ReadingConfig(detect_signals=False)
 _QUIET_TEXT: Final = ReadingConfig(detect_signals=False, action_and_answer="action")
 _OWN_PARSERS: Final = (ReActOutputParser, TolerantReActOutputParser)
 _ACCEPTED: Final = Turn()
-# Code is what such an agent writes, so that calls in the text prove nothing.
-_CODE_FAULTS: Final = frozenset(
-    {FailurePattern.EMPTY, FailurePattern.NARRATED, FailurePattern.TRUNCATED}
-)
+# What an agent that writes code can call; its framework knows the second by this name only.
+_OF_CODE: Final = frozenset({EXECUTE_TOOL_NAME, "handoff"})
 
 
 def kind_of(agent: object) -> AgentKind:
@@ -104,22 +113,29 @@ def read_output(  # noqa: PLR0913 - all but three by name
         tolerant: Whether the text of a ReAct agent is read anew, or its parser believed.
     """
     kind = kind_of(agent)
+    if kind == "code":
+        return _read_code(output, tools)
+    believed = not tolerant or has_own_say(agent)
     if kind == "react":
-        return _read_text(output, agent, tools, tolerant=tolerant)
-    if not output.tool_calls and (not tools.tools or _has_other_content(output)):
-        return _ACCEPTED
-    config = replace(_QUIET, salvage=salvage and kind == "native", after_tool_result=after_result)
-    calls, broken = _calls(output)
-    turn = read_response(
-        text_of(output),
-        calls=calls,
-        broken_calls=broken,
-        finish_reason=finish_reason_of(output.raw),
-        tools=tools,
-        config=config,
-    )
-    harmless = kind == "code" and turn.failure and turn.failure.pattern not in _CODE_FAULTS
-    return _ACCEPTED if harmless else turn
+        if believed and not output.retry_messages:
+            return _ACCEPTED
+        turn = _read_text(output, tools)
+    else:
+        turn = _read_native(output, tools, salvage=salvage, after_result=after_result)
+    if believed and output.retry_messages and turn.failure is None:
+        message = "The reply is not in the form that was asked for."
+        whole = (0, len(text_of(output)))
+        return Turn(failure=Failure(FailurePattern.MALFORMED, message, whole))
+    return turn
+
+
+def has_own_say(agent: Any) -> bool:
+    """Tell whether someone put in a parser, or an agent, of their own: what it refuses is refused.
+
+    >>> has_own_say(object())
+    True
+    """
+    return kind_of(agent) != "react" or type(agent.output_parser) not in _OWN_PARSERS
 
 
 def is_clean(output: AgentOutput, agent: object, tools: Toolbox) -> bool:
@@ -128,11 +144,16 @@ def is_clean(output: AgentOutput, agent: object, tools: Toolbox) -> bool:
     if output.retry_messages or is_unusual(finish_reason_of(output.raw)):
         return False
     text = message.content or ""
-    if kind_of(agent) == "react":
+    kind = kind_of(agent)
+    if kind == "react":
         return _is_parsed(text, output, agent, tools)
     if not output.tool_calls:
         return is_plain(text)
-    if text or any(isinstance(b, ToolCallBlock) and _is_cut(b) for b in message.blocks):
+    if (
+        text
+        or kind == "code"
+        or any(isinstance(b, ToolCallBlock) and _is_cut(b) for b in message.blocks)
+    ):
         return False
     return all(c.tool_id and fits(c.tool_name, c.tool_kwargs, tools) for c in output.tool_calls)
 
@@ -148,23 +169,53 @@ def _is_parsed(text: str, output: AgentOutput, agent: object, tools: Toolbox) ->
     return all(fits(c.tool_name, c.tool_kwargs, tools) for c in output.tool_calls)
 
 
-def _read_text(output: AgentOutput, agent: object, tools: Toolbox, *, tolerant: bool) -> Turn:
-    believed = not tolerant or type(getattr(agent, "output_parser", None)) not in _OWN_PARSERS
-    if believed and not output.retry_messages:
-        return _ACCEPTED
-    text = text_of(output)
-    turn = read_response(
-        text,
+def _read_text(output: AgentOutput, tools: Toolbox) -> Turn:
+    return read_response(
+        text_of(output),
         finish_reason=finish_reason_of(output.raw),
         tools=tools,
         protocol="text",
         config=_QUIET_TEXT,
     )
-    if believed and turn.failure is None:
-        # Whoever put in a parser of their own has the say: what it refuses is refused.
-        message = "The reply is not in the form that was asked for."
-        return Turn(failure=Failure(FailurePattern.MALFORMED, message, (0, len(text))))
-    return turn
+
+
+def _read_native(output: AgentOutput, tools: Toolbox, *, salvage: bool, after_result: bool) -> Turn:
+    if not output.tool_calls and not _can_fail(output, tools):
+        return _ACCEPTED
+    calls, broken = _calls(output)
+    return read_response(
+        text_of(output),
+        calls=calls,
+        broken_calls=broken,
+        finish_reason=finish_reason_of(output.raw),
+        tools=tools,
+        config=replace(_QUIET, salvage=salvage, after_tool_result=after_result),
+    )
+
+
+def _read_code(output: AgentOutput, tools: Toolbox) -> Turn:
+    """Read what should hold code; calls in the rest of the text prove nothing then."""
+    text = text_of(output)
+    wrong = next((c for c in output.tool_calls if c.tool_name not in _OF_CODE), None)
+    if wrong is not None:  # natively that ends the run
+        message = f"`{wrong.tool_name[:80]}` can only be called in code."
+        whole = (0, len(text))
+        return Turn(failure=Failure(FailurePattern.MALFORMED, message, whole, wrong.tool_name))
+    if output.tool_calls or not _can_fail(output, tools):
+        return _ACCEPTED
+    if "<execute>" in text:
+        message = "The code to execute is empty or cut off."
+        return Turn(failure=Failure(FailurePattern.TRUNCATED, message, (0, len(text))))
+    reason = finish_reason_of(output.raw)
+    turn = read_response(text, finish_reason=reason, tools=tools, config=_QUIET)
+    narrated = turn.failure is not None and turn.failure.pattern is FailurePattern.NARRATED
+    return turn if narrated or not text.strip() else _ACCEPTED
+
+
+def _can_fail(output: AgentOutput, tools: Toolbox) -> bool:
+    """Tell whether a reply without calls should have had some: there are tools, and no images."""
+    other = any(not isinstance(block, _TEXTUAL) for block in output.response.blocks)
+    return bool(tools.tools) and not other
 
 
 def _calls(output: AgentOutput) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -194,10 +245,6 @@ def _is_cut(block: ToolCallBlock) -> bool:
         return True
 
 
-def _has_other_content(output: AgentOutput) -> bool:
-    return any(not isinstance(block, _TEXTUAL) for block in output.response.blocks)
-
-
 def remade(output: AgentOutput, turn: Turn, kind: AgentKind) -> AgentOutput | None:
     """Return the output that a turn stands for, or `None` if it can be used as it is."""
     calls = [action for action in turn.actions if isinstance(action, ToolCall)]
@@ -211,19 +258,30 @@ def remade(output: AgentOutput, turn: Turn, kind: AgentKind) -> AgentOutput | No
     known = [call.tool_id for call in output.tool_calls]
     ids: Sequence[str | None] = known if len(known) == len(calls) else [None] * len(calls)
     made = [selection(c.name, c.arguments, i) for c, i in zip(calls, ids, strict=True)]
-    return _with(output, output.response if kind == "react" else _said(text), made)
+    said = output.response if kind == "react" else _calling(output.response, text, made)
+    return _with(output, said, made)
 
 
 def without_calls(output: AgentOutput, text: str) -> AgentOutput:
     """Return an output that only says something."""
-    return _with(output, _said(text), [])
+    return _with(output, ChatMessage(role=MessageRole.ASSISTANT, content=text), [])
 
 
 def _answering(output: AgentOutput, turn: Turn) -> AgentOutput:
     """Return the answer that a parser did not find."""
-    said = next((a for a in turn.actions), None)
+    said = turn.actions[0]
     text = said.content if isinstance(said, FinalAction) else getattr(said, "question", "")
     return without_calls(output, text)
+
+
+def _calling(message: ChatMessage, text: str, calls: Sequence[ToolSelection]) -> ChatMessage:
+    """Return a message with other calls; thoughts stay, as some providers want to see them."""
+    kept = [b for b in message.blocks if not isinstance(b, (TextBlock, ToolCallBlock))]
+    made = calling(text, calls)
+    others = {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls"}
+    return ChatMessage(
+        role=MessageRole.ASSISTANT, blocks=[*kept, *made.blocks], additional_kwargs=others
+    )
 
 
 def _with(output: AgentOutput, message: ChatMessage, calls: list[ToolSelection]) -> AgentOutput:
@@ -233,10 +291,6 @@ def _with(output: AgentOutput, message: ChatMessage, calls: list[ToolSelection])
         raw=output.raw,
         current_agent_name=output.current_agent_name,
     )
-
-
-def _said(text: str) -> ChatMessage:
-    return ChatMessage(role=MessageRole.ASSISTANT, content=text)
 
 
 def _around(text: str, span: tuple[int, int]) -> str:

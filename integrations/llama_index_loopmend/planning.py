@@ -59,11 +59,12 @@ class StepPlanner:
         self._token_budget = token_budget
         self._recall = recall
         self._latest: tuple[object, list[ChatMessage], AdvisedPlan] | None = None
+        self._latest_match: tuple[object, RosterMatch] | None = None
 
     @property
     def needs_window(self) -> bool:
         """Whether it matters how much the model can read: some models work that out each time."""
-        return self._recall is not None or self._observe is not None
+        return bool(self._recall or self._observe or self._planner.rules)
 
     def plan(self, step: Step, view: StepView) -> AdvisedPlan:
         """Plan a step, unless all is as it was at the latest one: in most runs nothing changes."""
@@ -80,15 +81,14 @@ class StepPlanner:
 
     def _known(self, view: StepView, notes: Notes) -> dict[str, Any]:
         """Gather what is known: from the framework, from ours, and from the user's callback."""
-        roster = {name: does for name, does in view.roster.items() if name not in notes.delegated}
-        found = self._match(view.user_text, roster) if roster else RosterMatch()
+        found = self._fitting(view, notes.delegated)
         known: dict[str, Any] = {
             "fit_agent_count": len(found.names),
             "fit_agent_names": found.names,
             "explicit_specialist_workflow": found.explicit,
             "provider_breaker_open": self._breaker is not None and self._breaker.is_open(),
             "previous_turn_had_protocol_issues": notes.streak > 0,
-            "normalization_retry_streak": notes.streak,
+            "normalization_retry_streak": max(0, notes.streak - 1),
         }
         if self._authority is not None:
             known["authority"] = self._authority
@@ -100,6 +100,27 @@ class StepPlanner:
         if self._observe is not None:
             known |= self._observe(view)
         return known
+
+    def _fitting(self, view: StepView, delegated: list[str]) -> RosterMatch:
+        """Find who fits, once for all steps of a turn: the message stays the same."""
+        if view.agent_name in delegated:
+            # Who was handed over to does the work, and is not sent on before that.
+            return RosterMatch()
+        free = {name: does for name, does in view.roster.items() if name not in delegated}
+        asked = view.agent_name, view.user_text, free
+        latest = self._latest_match
+        if latest is None or latest[0] != asked:
+            self._latest_match = latest = asked, self._found(*asked)
+        return latest[1]
+
+    def _found(self, agent_name: str, text: str, free: dict[str, str]) -> RosterMatch:
+        found = self._match(text, free)
+        if found.explicit and found.names:
+            own = self._match(text, {agent_name: ""})
+            if own.explicit and agent_name in own.names:
+                # Who asks for the very agent that has the turn has what they want.
+                return RosterMatch()
+        return found
 
 
 def are(some: Sequence[object], others: Sequence[object]) -> bool:

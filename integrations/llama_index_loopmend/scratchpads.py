@@ -26,12 +26,14 @@ from loopmend import Failure
 from loopmend._repr import written
 
 __all__ = [
+    "CodePad",
     "CorrectionStep",
     "JsonActionStep",
     "MessagePad",
     "ReasoningPad",
     "RefusedStep",
     "Scratchpad",
+    "calling",
     "scratchpad_of",
     "selection",
 ]
@@ -168,20 +170,18 @@ class ReasoningPad(Scratchpad):
 
 
 class MessagePad(Scratchpad):
-    """Messages, as `FunctionAgent` and `CodeActAgent` keep them."""
+    """Messages, as `FunctionAgent` keeps them."""
 
     @override
     def refused(self, output: AgentOutput, failure: Failure, words: str) -> list[Any]:
         """Show the reply, and answer each of its calls: providers want that."""
         calls = [call for call in output.tool_calls if call.tool_id]
-        text = output.response.content or ""
-        correction = ChatMessage(role=MessageRole.USER, content=words)
         if not calls:
-            said = [_assistant(text)] if text.strip() else []
-            return [*said, correction]
+            return _told(output, words)
+        text = output.response.content or ""
         at_fault = next((c for c in calls if c.tool_name == failure.tool), calls[0])
         answers = [_result(call, words if call is at_fault else _NOT_RUN) for call in calls]
-        return [_calling(text, calls), *answers]
+        return [calling(text, calls), *answers]
 
     @override
     def answer(self, thought: str, text: str) -> list[Any]:
@@ -191,7 +191,7 @@ class MessagePad(Scratchpad):
     @override
     def calls(self, thought: str, calls: Sequence[ToolSelection]) -> list[Any]:
         """Return the message with the calls as the provider's own."""
-        return [_calling(thought, calls)]
+        return [calling(thought, calls)]
 
     @override
     def messages(self, entries: Sequence[Any]) -> list[ChatMessage]:
@@ -207,6 +207,15 @@ class MessagePad(Scratchpad):
         return bool(entries) and entries[-1].role == MessageRole.TOOL
 
 
+class CodePad(MessagePad):
+    """Messages, as `CodeActAgent` keeps them: its calls are part of the text."""
+
+    @override
+    def refused(self, output: AgentOutput, failure: Failure, words: str) -> list[Any]:
+        """Show the text, and no calls: providers take those only where tools are on offer."""
+        return _told(output, words)
+
+
 def scratchpad_of(agent: object) -> Scratchpad:
     """Return how an agent keeps what it did, told by the fields that LlamaIndex's agents have.
 
@@ -216,14 +225,26 @@ def scratchpad_of(agent: object) -> Scratchpad:
     known = getattr(type(agent), "model_fields", {})
     if "reasoning_key" in known:
         return ReasoningPad(agent.reasoning_key)  # type: ignore[attr-defined] # a field of its
-    return MessagePad(getattr(agent, "scratchpad_key", None) if "scratchpad_key" in known else None)
+    key = getattr(agent, "scratchpad_key", None) if "scratchpad_key" in known else None
+    return CodePad(key) if "code_execute_fn" in known else MessagePad(key)
+
+
+def _told(output: AgentOutput, words: str) -> list[ChatMessage]:
+    text = output.response.content or ""
+    said = [_assistant(text)] if text.strip() else []
+    return [*said, ChatMessage(role=MessageRole.USER, content=words)]
 
 
 def _assistant(text: str) -> ChatMessage:
     return ChatMessage(role=MessageRole.ASSISTANT, content=text)
 
 
-def _calling(text: str, calls: Sequence[ToolSelection]) -> ChatMessage:
+def calling(text: str, calls: Sequence[ToolSelection]) -> ChatMessage:
+    """Return a message that makes calls as the provider's own.
+
+    >>> calling("Let me see.", [selection("add", {"a": 1}, "call_1")]).blocks[1].tool_name
+    'add'
+    """
     said = [TextBlock(text=text)] if text.strip() else []
     made = [
         ToolCallBlock(tool_call_id=c.tool_id, tool_name=c.tool_name, tool_kwargs=c.tool_kwargs)

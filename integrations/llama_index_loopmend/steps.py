@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.agent.workflow.agent_context import AgentContext
@@ -19,7 +19,10 @@ from llama_index_loopmend.outputs import AgentKind, kind_of
 from llama_index_loopmend.scratchpads import Scratchpad, scratchpad_of
 from loopmend.reading.tools import Toolbox
 
-__all__ = ["Step", "TakeStep", "told"]
+__all__ = ["UNKEPT", "Step", "TakeStep", "keep", "told"]
+
+UNKEPT: Final = "unkept"
+"""Where an `AgentOutput` tells that its answer may have to be written to memory."""
 
 TakeStep = Callable[
     [Any, list[ChatMessage], Sequence[AsyncBaseTool], BaseMemory], Awaitable[AgentOutput]
@@ -47,6 +50,8 @@ class Step:
 
     refused: list[dict[str, str]] = field(default_factory=list)
     """The replies that were refused in this step: `text`, and why in `message`."""
+    unkept: bool = False
+    """Whether there is an answer of ours that the agent may not know of."""
 
     def __post_init__(self) -> None:
         self.pad = scratchpad_of(self.agent)
@@ -65,13 +70,20 @@ class Step:
     async def keep_answer(self, text: str, thought: str = "") -> None:
         """Let the agent know what it answered, so that it writes it to memory."""
         if self.pad.key is None:
-            await self.memory.aput(ChatMessage(role=MessageRole.ASSISTANT, content=text))
+            self.unkept = True
         else:
             await self.put([*await self.entries(), *self.pad.answer(thought, text)])
 
     def tell(self, event: Event) -> None:
         """Stream an event; outside of a run nobody sees it."""
         self.ctx.write_event_to_stream(event)
+
+
+async def keep(output: AgentOutput, memory: BaseMemory) -> None:
+    """Write an answer to memory, unless it is there: who knows what another's agent does."""
+    held = await memory.aget_all()
+    if not held or held[-1].content != output.response.content:
+        await memory.aput(output.response)
 
 
 def told(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
 
+from loopmend._rich import html_of
 from loopmend.contracts.actions import AgentAction
 from loopmend.contracts.normalization import NormalizationPattern
 from loopmend.contracts.signals import MetaSignal
@@ -149,3 +150,6 @@ class Turn:
     """The dialect it was read in; `None` for plain text."""
     span: tuple[int, int] = (0, 0)
     """The part of the text that the actions were read from."""
+
+    def _repr_html_(self) -> str:
+        return html_of("turn", self)

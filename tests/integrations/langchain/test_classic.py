@@ -328,7 +328,7 @@ LOOK = " look it up\nAction: search\nAction Input: Oslo"
 def guarded(*script: str, **options: Any) -> tuple[AgentExecutor, Any]:
     """Return an executor whose agent is guarded against loops, and its model."""
     llm = ScriptedChatModel(script=script)
-    agent = create_react_agent(llm, TOOLS, REACT, output_parser=AgentActionOutputParser())
+    agent = create_react_agent(llm, TOOLS, REACT, output_parser=ReActOutputParser())
     return AgentExecutor(agent=with_loop_guard(agent, **options), tools=TOOLS), llm
 
 
@@ -364,8 +364,9 @@ def test_a_guarded_agent_that_makes_progress() -> None:
 
 def test_a_guarded_agent_with_several_actions() -> None:
     """The executor still knows that there may be several actions at once."""
-    llm = ScriptedChatModel(script=[f"{LOOK}", DONE])
-    agent = create_react_agent(llm, TOOLS, REACT, output_parser=AgentActionsOutputParser())
+    llm = ScriptedChatModel(script=[LOOK, DONE])
+    parser: Any = AgentActionsOutputParser()
+    agent = create_react_agent(llm, TOOLS, REACT, output_parser=parser)
     run = AgentExecutor(agent=with_loop_guard(agent), tools=TOOLS)
     assert type(run.agent).__name__ == "RunnableMultiActionAgent"
     assert run.invoke(QUESTION)["output"] == "Norway"

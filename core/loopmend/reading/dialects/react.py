@@ -136,7 +136,7 @@ class _Reading:
         tools = self.source.tools
         # Without tools only an object with a name and arguments that stands alone is sure.
         for dialect in (objects,) if tools is None else (objects, calls):
-            found = dialect.read(self.source)
+            found: Found | None = dialect.read(self.source)
             if found is None or found.failure is not None or not found.calls:
                 continue
             before, after = self.text[: found.span[0]], self.text[found.span[1] :]

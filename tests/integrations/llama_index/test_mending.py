@@ -1,0 +1,148 @@
+"""Replies that cannot be used are mended within the step, for agents of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core.workflow import Context
+from workflows.errors import WorkflowRuntimeError
+
+from llama_index_loopmend import PlannerStepHook
+from llama_index_loopmend.testing import ScriptedLLM, call
+from loopmend import NormalizationError
+from tests.core.strategies import emitted_text
+from tests.integrations.llama_index.agents import ACT, BAD, FINISH
+from tests.integrations.llama_index.mended import (
+    ANSWERS,
+    CALLS,
+    KINDS,
+    NARRATED,
+    QUESTION,
+    WAYS,
+    WRITTEN,
+    ask,
+    attached,
+    block,
+    message,
+    planned,
+    run,
+    scripted,
+)
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_replies_are_mended_within_the_step(kind: str, way: str, *, streaming: bool) -> None:
+    """Two steps stay two, nothing refused stays, and the user's message is never repeated."""
+    llm = scripted(NARRATED, CALLS[kind], NARRATED, "", ANSWERS[kind])
+    # LlamaIndex's own workflow throws away what comes in the last iteration.
+    most = 3 if way == "in a workflow" else 2
+    ran = run(attached(way, kind, llm, streaming=streaming), llm, max_iterations=most)
+    assert ran.answer in ("3", "It is 3.")
+    assert [result for _, _, result in ran.made] == ["3"]
+    assert ran.issues == [("narrated", "retry"), ("narrated", "retry"), ("empty", "retry")]
+    assert ran.state["num_iterations"] == 2
+    assert ran.repeats() == [1] * 5
+    assert [NARRATED in prompt for prompt in ran.prompts] == [False, True, False, True, True]
+    assert ran.prompts[2] == ran.prompts[3][: len(ran.prompts[2])]
+    assert [text.split(".")[0] for text in ran.prompts[4][len(ran.prompts[2]) :]] == [
+        NARRATED.rstrip("."),
+        "Your last reply cannot be used",
+        "Your reply still cannot be used",
+    ]
+    assert ran.prompts[2][0] == ran.remembered[0] == QUESTION
+    for text in (NARRATED, "cannot be used"):
+        assert not any(text in said for said in ran.remembered)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_at_most_two_retries(kind: str) -> None:
+    """The third refused reply is the last; what it says is the answer, as nothing is better."""
+    ran = ask(kind, *[NARRATED] * 3)
+    outcomes = [("narrated", "retry"), ("narrated", "retry"), ("narrated", "gave_up")]
+    assert ran.issues == outcomes
+    answers = {"react": "I could not go on: ", "function": NARRATED, "code": NARRATED}
+    assert ran.answer.startswith(answers[kind])
+    assert len(ran.remembered) == 2
+    assert ran.state["loopmend"]["streak"] == 1
+
+
+def test_the_count_of_retries_is_yours() -> None:
+    """`max_retries` says how often; 0 is never, and then there are only words about it."""
+    assert len(ask("function", *[""] * 5, max_retries=4).llm.asked) == 5
+    ran = ask("function", "", max_retries=0)
+    assert (ran.answer, ran.issues) == (
+        "I could not go on: Nothing was said.",
+        [("empty", "gave_up")],
+    )
+    assert ran.remembered == [QUESTION, ran.answer]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_instead_of_words(kind: str) -> None:
+    """With `on_exhausted="error"` the run ends with all that is known, and a clean scratchpad."""
+    ran = ask(kind, *[""] * 3, on_exhausted="error")
+    assert isinstance(ran.error, NormalizationError)
+    assert ran.error.given_up.attempts == 2
+    key = "current_reasoning" if kind == "react" else "scratchpad"
+    assert ran.state[key] == []
+
+
+def test_no_more_retries_in_a_turn_after_giving_up() -> None:
+    """Who did not take two corrections gets none in later steps, but again in the next turn."""
+    llm = scripted(*[call("subtract", a=1)] * 3, "", *[""] * 2, "It is 3.")
+    agent = planned("function", llm)
+    ctx: Context[Any] = Context(agent)
+    ran = run(agent, llm, ctx=ctx)
+    assert ran.made[0][2].startswith("Tool subtract not found")
+    assert [outcome for _, outcome in ran.issues] == ["retry", "retry", "gave_up"]
+    again = run(agent, llm, "And 2 + 2?", ctx=ctx, memory=ran.memory)
+    assert (again.answer, [outcome for _, outcome in again.issues]) == ("It is 3.", ["retry"] * 2)
+    assert again.state["loopmend"]["gave_up"] is False
+
+
+def test_what_is_fine_is_left_alone() -> None:
+    """Replies without a fault are the agent's own objects, in any dialect that it was asked for."""
+    for kind in KINDS:
+        ran = ask(kind, CALLS[kind], ANSWERS[kind])
+        assert (ran.issues, len(ran.llm.asked)) == ([], 2)
+    ran = ask("react", "Thought: a question\nAnswer: Which Oslo?")
+    assert (ran.answer, ran.issues) == ("Which Oslo?", [])
+
+
+junk: st.SearchStrategy[Any] = st.one_of(
+    emitted_text,
+    st.sampled_from(
+        [NARRATED, BAD, ACT, FINISH, "", "  ", WRITTEN, "<execute>add(1, 2)</execute>"]
+    ),
+    st.builds(lambda: call("add", a=1, b=2)),
+    st.builds(lambda: call("sum_up", a=1)),
+    st.builds(lambda text: message(block("add", text)), emitted_text),
+    st.builds(lambda: ConnectionError("down")),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kind=st.sampled_from(KINDS),
+    script=st.lists(junk, min_size=1, max_size=6),
+    retries=st.integers(0, 3),
+    error=st.booleans(),
+)
+def test_whatever_is_said(kind: str, script: Sequence[Any], retries: int, *, error: bool) -> None:
+    """A step asks at most once more than it may retry, and a run ends as it is documented to."""
+    steps = 4
+    llm = ScriptedLLM(script=script, repeat=True)
+    hook = PlannerStepHook(max_retries=retries, on_exhausted="error" if error else "answer")
+    ran = run(planned(kind, llm, hook=hook), llm, max_iterations=steps)
+    known = (type(None), NormalizationError, WorkflowRuntimeError, ConnectionError)
+    assert isinstance(ran.error, known)
+    assert len(llm.asked) <= steps * (1 + retries)
+    asked_again = [event.attempt for event in ran.events if hasattr(event, "attempt")]
+    assert all(attempt <= retries for attempt in asked_again)
+    assert set(ran.repeats()) <= {1}

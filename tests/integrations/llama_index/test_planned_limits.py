@@ -1,0 +1,303 @@
+"""What bounds a planned run and what the planner is told: budgets, breakers, recall, loops."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from llama_index.core import Document, VectorStoreIndex
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.tools import FunctionTool
+from llama_index.core.workflow import Context
+from pydantic import BaseModel
+
+from llama_index_loopmend import (
+    PlannedAgentWorkflow,
+    PlannerStepHook,
+    RecallProbe,
+    StepView,
+    with_planner,
+)
+from llama_index_loopmend.testing import call
+from loopmend import (
+    ActionCandidate,
+    CircuitBreaker,
+    LoopPolicy,
+    PlannedAction,
+    Planner,
+    TaskStateInput,
+)
+from tests.integrations.llama_index.agents import ACT, FINISH, add, function
+from tests.integrations.llama_index.memories import Words
+from tests.integrations.llama_index.planned import (
+    KINDS,
+    Ran,
+    buffer,
+    kept,
+    planned,
+    ran,
+    run,
+    shown,
+)
+
+NARRATED = "I will now call the add tool to work this out."
+ADD = call("add", a=1, b=2)
+
+
+def test_a_budget_of_tokens() -> None:
+    """What a turn uses is counted as the provider tells it, and at the end there is a blocker."""
+    hook = PlannerStepHook(token_budget=100)
+    agent = planned("function", call("add", a=1, b=1), ADD, call("add", a=2, b=2), hook=hook)
+    agent.llm.raw = {"usage": {"prompt_tokens": 40, "completion_tokens": 10}}
+    done = run(agent)
+    assert done.text == "I cannot go on: Token budget of 100 is used up."
+    assert len(agent.llm.asked) == 2
+    assert [plan.selected for plan in done.plans][-1] == "ReturnBlocker"
+    assert kept(done.memory)[-1] == ("assistant", done.text)
+
+
+def test_each_turn_has_a_budget_of_its_own() -> None:
+    """The next turn starts anew."""
+    agent = planned("function", "3", "4", hook=PlannerStepHook(token_budget=50))
+    agent.llm.raw = {"usage": {"prompt_tokens": 40, "completion_tokens": 10}}
+
+    async def turns() -> list[Ran]:
+        ctx: Any = Context(agent)
+        return [await ran(agent, ctx=ctx) for _ in range(2)]
+
+    assert [done.text for done in asyncio.run(turns())] == ["3", "4"]
+
+
+def test_tokens_are_estimated_where_the_provider_is_silent() -> None:
+    """Without numbers of the provider's the length of the texts has to do."""
+    hook = PlannerStepHook(token_budget=1000)
+    agent = planned("function", ADD, "3", hook=hook)
+    done = run(agent, "word " * 900)
+    assert done.text.startswith("I cannot go on: Token budget")
+    assert len(agent.llm.asked) == 1
+
+
+def test_a_breaker_opens_and_closes_again() -> None:
+    """Failures of the provider open it, then runs end in a blocker, and later one tries again."""
+    now = 0.0
+    breaker = CircuitBreaker(threshold=2, cooldown=30, clock=lambda: now)
+    down = ConnectionError("down")
+    agent = planned("function", down, down, "3", "4", hook=PlannerStepHook(breaker=breaker))
+
+    def tried() -> str:
+        return run(agent).text
+
+    for _ in range(2):
+        with pytest.raises(ConnectionError, match="down"):
+            tried()
+    states: list[str] = [breaker.state]
+    assert tried().startswith("I cannot go on: Provider circuit breaker open")
+    assert len(agent.llm.asked) == 2
+    now = 31.0
+    assert tried() == "3"
+    assert [*states, breaker.state] == ["open", "closed"]
+    assert tried() == "4"
+
+
+def test_an_open_breaker_ends_a_conversation_too() -> None:
+    """Without tools nothing can be said either."""
+    breaker = CircuitBreaker(threshold=1)
+    breaker.record_failure(TimeoutError())
+    done = run(planned("function", tools=[], hook=PlannerStepHook(breaker=breaker)), "Hello")
+    assert [plan.selected for plan in done.plans] == ["ReturnBlocker"]
+    assert done.plans[0].differences
+
+
+@pytest.mark.parametrize(("query", "inspected"), [("cats", True), ("oslo", False)])
+def test_poor_recall_leads_to_memory(query: str, inspected: bool) -> None:  # noqa: FBT001
+    """When what a tool retrieved hardly fits, memory is looked into; else it is not."""
+    documents = [Document(text="oslo is a city"), Document(text="oslo and bergen")]
+    index = VectorStoreIndex.from_documents(documents, embed_model=Words())
+    retriever = index.as_retriever()
+
+    async def search(text: str) -> str:
+        """Search."""
+        return str([node.text for node in await retriever.aretrieve(text)])
+
+    agent_script = [call("search", text=query), "Found."]
+    with RecallProbe() as probe:
+        hook = PlannerStepHook(recall=probe, inspect_memory=lambda _: "They have two cats.")
+        agent = planned("function", *agent_script, tools=[search], hook=hook)
+        done = run(agent, "What do I have?")
+    second = "InspectMemory" if inspected else "ContinueCentralized"
+    assert [plan.selected for plan in done.plans] == ["ContinueCentralized", second]
+    assert ("They have two cats." in shown(agent.llm, 1)) is inspected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_loop_is_nudged_and_then_stopped(kind: str) -> None:
+    """The same call with the same result: the model is told, and then it is over."""
+    acts = {"react": ACT, "function": ADD, "code": "<execute>1</execute>"}
+    hook = PlannerStepHook(loops=LoopPolicy(soft=2, hard=3))
+    agent = planned(kind, *[acts[kind]] * 3, hook=hook)
+    done = run(agent)
+    assert done.text.startswith("I stopped: ")
+    assert done.outcomes == [None, None, "nudged out of a loop", "stopped a loop"]
+    assert [plan.acted for plan in done.plans] == [False, False, True, True]
+    assert "2 times with the same arguments" in shown(agent.llm, 2)
+    assert "I stopped: " in kept(done.memory)[-1][1]
+    assert done.output["blocked"] is True
+
+
+def test_loops_may_be_allowed() -> None:
+    """Without a policy nobody counts."""
+    agent = planned("function", *[ADD] * 8, "3", hook=PlannerStepHook(loops=None))
+    assert run(agent).text == "3"
+
+
+def insist(state: Any, input: TaskStateInput) -> ActionCandidate | None:
+    """Stop whoever shouts, unless there is a lot of room."""
+    if input.user_content.isupper() and input.remaining_budget_tokens:
+        return ActionCandidate(PlannedAction.RETURN_BLOCKER, 0.99, "No shouting.")
+    return None
+
+
+def test_a_rule_of_your_own() -> None:
+    """A planner with own rules plans the steps, and each step anew."""
+    agent = planned("function", "3", hook=PlannerStepHook(planner=Planner([insist])))
+    loud, calm = run(agent, "ADD THEM"), run(agent, "add them")
+    assert loud.text == "I cannot go on: No shouting."
+    assert "own rule insist proposes ReturnBlocker" in loud.plans[0].differences[0]
+    assert calm.text == "3"
+
+
+def test_what_callbacks_see() -> None:
+    """The view of a step holds what LlamaIndex knows of it."""
+    seen: list[StepView] = []
+
+    def observe(view: StepView) -> dict[str, Any]:
+        seen.append(view)
+        return {"intents": ["delegation"]}
+
+    agent = planned("function", ADD, "3", hook=PlannerStepHook(observe=observe), name="clerk")
+    run(agent, "Use add for 1 + 2", max_iterations=7)
+    first, second = seen
+    assert (first.agent_name, first.user_text) == ("clerk", "Use add for 1 + 2")
+    assert (first.iteration, second.iteration) == (0, 1)
+    assert first.max_iterations == 7
+    assert [tool.metadata.name for tool in first.tools] == ["add", "fail"]
+    assert first.messages[-1].content == "Use add for 1 + 2"
+    assert first.context_window == agent.llm.metadata.context_window
+    assert first.streaming is True
+    assert (first.roster, first.state) == ({}, {})
+
+
+def test_the_state_may_be_anything() -> None:
+    """A state of the user's own that is no mapping tells nothing."""
+    agent = planned("function", "3")
+
+    async def turn() -> Ran:
+        ctx: Any = Context(agent)
+        await ctx.store.set("state", ["notes"])
+        return await ran(agent, ctx=ctx)
+
+    assert asyncio.run(turn()).text == "3"
+
+
+def test_the_last_step_is_told() -> None:
+    """Who has one step left is told to answer, which natively comes as an error."""
+    acts = [call("add", f"call_{n}", a=n, b=n) for n in range(2)]
+    agent = planned("function", *acts, "3")
+    done = run(agent, max_iterations=3)
+    assert done.text == "3"
+    last = "This is your last step."
+    assert [last in shown(agent.llm, at) for at in range(3)] == [False, False, True]
+
+
+class Sum(BaseModel):
+    """A sum."""
+
+    total: int
+
+
+def structured(*script: Any, **options: Any) -> Any:
+    """Return a planned agent, and its messages when it shapes its answer."""
+    seen: list[list[str]] = []
+
+    def shape(messages: list[ChatMessage]) -> dict[str, Any]:
+        seen.append([message.content or "" for message in messages])
+        return {"total": 3}
+
+    return planned("function", *script, structured_output_fn=shape, **options), seen
+
+
+def test_structured_output_after_a_blocker() -> None:
+    """A blocker is shaped as any answer is."""
+    agent, seen = structured(hook=PlannerStepHook(token_budget=0))
+    done = run(agent)
+    assert done.output.structured_response == {"total": 3}
+    assert seen == [["1 + 2?", done.text]]
+
+
+def test_structured_output_after_mending() -> None:
+    """What was refused is not among what the answer is shaped from."""
+    agent, seen = structured(NARRATED, "3")
+    assert run(agent).output.structured_response == {"total": 3}
+    assert seen == [["1 + 2?", "3"]]
+
+
+@pytest.mark.parametrize("way", ["class", "wrapper", "workflow"])
+@pytest.mark.parametrize("blocked", [False, True])
+def test_an_output_class(way: str, blocked: bool) -> None:  # noqa: FBT001
+    """LlamaIndex's own structured output works, after mending and after a blocker."""
+    script = [*([] if blocked else [NARRATED, "3"]), call("Sum", total=3)]
+    hook = PlannerStepHook(token_budget=0 if blocked else None)
+    agent: Any
+    if way == "class":
+        agent = planned("function", *script, output_cls=Sum, hook=hook)
+    elif way == "wrapper":
+        agent = with_planner(function(*script, output_cls=Sum), hook)
+    else:
+        agent = PlannedAgentWorkflow([function(*script)], output_cls=Sum, step_hook=hook)
+    done = run(agent)
+    assert done.output.get_pydantic_model(Sum) == Sum(total=3)
+    assert done.text.startswith("I cannot go on") is blocked
+
+
+def test_a_plan_is_made_anew_when_something_changes() -> None:
+    """What is planned for one message does not hold for the next, nor for another agent."""
+    hook = PlannerStepHook(authority="Creator")
+    agent = planned("function", "1", "2", "3", hook=hook)
+    texts = ("Add.", "Delegate this to a specialist.", "Add.")
+    selected = [run(agent, text).plans[0].selected for text in texts]
+    assert selected == ["ContinueCentralized", "ComposeSubagent", "ContinueCentralized"]
+    assert run(planned("react", FINISH, hook=hook), "Add.").text == "3"
+
+
+def test_a_plan_is_kept_while_nothing_changes() -> None:
+    """The matcher is asked once for a turn, however many steps it has."""
+    asked: list[str] = []
+
+    def match(text: str, roster: Any) -> Any:
+        asked.append(text)
+        return PlannerStepHook()._planner._match(text, roster)
+
+    agent = planned("function", ADD, "3", hook=PlannerStepHook(match=match))
+    assert run(agent, "Add.").text == "3"
+    assert asked == ["Add."]
+
+
+def test_without_a_user_message() -> None:
+    """A run that starts from a history is planned from its last message."""
+    agent = planned("react", FINISH)
+
+    async def turn() -> Any:
+        history = [ChatMessage(role="user", content="1 + 2?")]
+        handler: Any = agent.run(chat_history=history, memory=buffer())
+        return await handler
+
+    assert str(asyncio.run(turn())) == "3"
+
+
+def test_tools_that_answer() -> None:
+    """A tool that answers directly ends a planned run as it does natively."""
+    direct = FunctionTool.from_defaults(add, return_direct=True)
+    for kind, act in (("react", ACT), ("function", ADD)):
+        agent = planned(kind, act, tools=[direct])
+        assert run(agent).text == "3", kind
