@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from llama_index.core.agent.react.output_parser import ReActOutputParser
 from llama_index.core.agent.workflow import (
     AgentOutput,
     AgentWorkflow,
@@ -131,11 +130,8 @@ def planned(
 
 
 def switched_off(kind: str, llm: ScriptedLLM, options: Any = None, **mends: bool) -> Any:
-    """Return a planned agent some of whose mends are switched off, with the native parser."""
-    given = dict(options or {})
-    if kind == "react":
-        given.setdefault("output_parser", ReActOutputParser())
-    return planned(kind, llm, mends=Mends(**mends), **given)
+    """Return a planned agent some of whose mends are switched off."""
+    return planned(kind, llm, mends=Mends(**mends), **dict(options or {}))
 
 
 def attached(

@@ -20,8 +20,7 @@ Each test shows all three, so that it fails as soon as LlamaIndex mends a defect
 | D13 LlamaIndex's own error for parsers kills the run          | `retry_in_step`             |
 | D14 the answer that the parser found is ignored               | `parsed_answer`             |
 
-`tolerant_reading` stands for reading anew what a parser refused or took for the answer; an agent
-that is to read as natively in everything also needs the native parser.
+With `tolerant_reading` off an agent also gets LlamaIndex's own parser.
 """
 
 from __future__ import annotations
