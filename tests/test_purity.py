@@ -42,3 +42,11 @@ def test_using_the_core_imports_no_framework() -> None:
     )
     assert "pydantic" in loaded
     assert {name for name in loaded if name.partition(".")[0] in FRAMEWORKS} == set()
+
+
+def test_nothing_is_drawn_before_it_is_shown() -> None:
+    """What draws values in notebooks is loaded when the first one is shown."""
+    use = "from loopmend import Trace, classify_trace, read_turn\nread_turn('x')\n"
+    loaded = modules_after(f"{use}classify_trace(Trace())")
+    assert not any(name.startswith("loopmend.rendering") for name in loaded)
+    assert "loopmend.rendering.turn" in modules_after(f"{use}read_turn('x')._repr_html_()")

@@ -18,6 +18,8 @@ adds rules of your own and says how its advice departs from `plan`; `explain` pu
 
 A run is a `Trace`, read from logs, messages or spans; `classify_trace` says why it stopped
 and what is wrong with it. `TraceStore` and `TraceLog` keep traces; they alone touch files.
+In a notebook, turns, traces, reports and plans show themselves; `show_turn` marks in the text
+what was read of it.
 """
 
 from typing import TYPE_CHECKING
@@ -143,6 +145,7 @@ if TYPE_CHECKING:
         Repair,
         Turn,
     )
+    from loopmend.rendering.turn import show_turn
     from loopmend.traces.detectors import DETECTORS
     from loopmend.traces.finding import Detector, Finding
     from loopmend.traces.otel import export_spans
@@ -178,6 +181,7 @@ _HELD = {
     "loopmend.reading.streaming": "TurnReader",
     "loopmend.reading.tools": "ToolSpec",
     "loopmend.reading.turn": "Failure FailurePattern ReadingConfig Repair Turn",
+    "loopmend.rendering.turn": "show_turn",
     "loopmend.traces.detectors": "DETECTORS",
     "loopmend.traces.finding": "Detector Finding",
     "loopmend.traces.otel": "export_spans",
@@ -319,6 +323,7 @@ __all__ = [
     "read_turn",
     "redact_secrets",
     "response_skeleton",
+    "show_turn",
     "stop_of",
     "synthesize_task_state",
     "to_data",

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Final
 
 from loopmend._arguments import wrong_type
+from loopmend._rich import html_of
 from loopmend.contracts.task_input import (
     TaskStateInput,
 )
@@ -85,6 +86,9 @@ class TaskExecutionPlan:
     """The action of the first."""
     selected_rationale: str
     """The rationale of the first."""
+
+    def _repr_html_(self) -> str:
+        return html_of("plan", self)
 
 
 # Looking a member up in its class is slow enough to show, and candidates and plans that

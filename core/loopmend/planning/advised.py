@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from loopmend._rich import html_of
 from loopmend.contracts.planner import ActionCandidate, PlannedAction, TaskExecutionPlan
 from loopmend.contracts.task_input import TaskStateInput
 from loopmend.contracts.task_state import TaskOperatingState
@@ -77,3 +78,6 @@ class AdvisedPlan:
     def selected_rationale(self) -> str:
         """Why it is advised."""
         return self.advised.selected_rationale
+
+    def _repr_html_(self) -> str:
+        return html_of("plan", self)

@@ -8,6 +8,7 @@ from itertools import chain, repeat
 from typing import Final
 
 from loopmend._arguments import wrong_type
+from loopmend._rich import html_of
 from loopmend.contracts.planner import ActionCandidate, PlannedAction, TaskExecutionPlan
 from loopmend.planning.advised import AdvisedPlan
 from loopmend.planning.wording import one_line, source_of
@@ -72,6 +73,9 @@ class Explanation:
 
     def __str__(self) -> str:
         return f"{self.text}\n\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return html_of("plan", self)
 
 
 def explain(plan: TaskExecutionPlan | AdvisedPlan) -> Explanation:

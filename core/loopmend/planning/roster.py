@@ -13,9 +13,11 @@ __all__ = ["RosterMatch", "match_specialists"]
 
 _READ: Final = 8_000  # characters; who asks for a specialist says so early
 _SENTENCE: Final = re.compile(r"[.!?\n\u3002\uff01\uff1f]+(?:\s|$)")
+# "Tell me" and "let us" are asked of the one who reads it.
 _ASKS: Final = re.compile(
-    r"\b(?:ask|let|have|get|tell|use|consult|involve|delegate|hand|handoff|transfer|pass|refer"
-    r"|forward|route|assign|escalate|switch|connect|talk|speak)\b",
+    r"\b(?:(?:ask|have|let|tell)\b(?!\s{1,4}(?:me|us)\b)"
+    r"|(?:assign|connect|consult|delegate|escalate|forward|get|hand|handoff|involve|pass|refer"
+    r"|route|speak|switch|talk|transfer|use)\b)",
     re.IGNORECASE,
 )
 _ROLE: Final = r"(?:agent|assistant|bot|expert|specialist|team)"
@@ -96,6 +98,8 @@ def _names(rest: str, name: str) -> bool:
 
 def _about(text: str, roster: Mapping[str, str]) -> tuple[str, ...]:
     """Return the specialists whose name or description shares words with a text."""
+    if not roster:
+        return ()
     said = _stems(text)
     shared = {name: len(said & _stems(f"{name} {does}")) for name, does in roster.items()}
     return tuple(sorted((n for n in roster if shared[n]), key=shared.__getitem__, reverse=True))

@@ -17,8 +17,9 @@ from loopmend.traces.trace import Observation, Step, Trace, TraceCall, TraceErro
 __all__ = ["export_spans"]
 
 _AGENT: Final = "invoke_agent"
-# Readers order spans by times that many exporters write in microseconds.
-_TICK: Final = 1_000
+# Readers order spans by times that many exporters write in microseconds, rounded from a float:
+# two times that are only one microsecond apart can come out the same.
+_TICK: Final = 2_000
 # What the conventions call an error that has no name of its own.
 _FAILED: Final = "_OTHER"
 _MESSAGE: Final = "llm.output_messages.0.message."

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from loopmend._arguments import wrong_type
+from loopmend._rich import html_of
 from loopmend.contracts.react_outcomes import (
     BoundOk,
     ReactBoundOutcome,
@@ -56,6 +57,9 @@ class TraceReport:
     def kinds(self) -> frozenset[str]:
         """Return the kinds of all findings."""
         return frozenset(finding.kind for finding in self.findings)
+
+    def _repr_html_(self) -> str:
+        return html_of("report", self)
 
 
 def classify_trace(trace: Trace, *, detectors: Iterable[Detector] = DETECTORS) -> TraceReport:

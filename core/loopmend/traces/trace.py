@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from loopmend._repr import written
+from loopmend._rich import html_of
 from loopmend.contracts.react_trace import I06_REASON_EXIT
 from loopmend.errors import TraceFormatError
 from loopmend.reading.turn import Turn
@@ -253,6 +254,9 @@ class Trace:
     def with_reason(self, reason: str) -> Trace:
         """Return the trace with another reason why it stopped."""
         return replace(self, reason=reason)
+
+    def _repr_html_(self) -> str:
+        return html_of("trace", self)
 
 
 def _lines(step: Step) -> list[str]:

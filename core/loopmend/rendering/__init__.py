@@ -1,0 +1,1 @@
+"""Showing values in notebooks: HTML in which every piece of foreign text is escaped."""

@@ -1,0 +1,126 @@
+"""Which specialists a message asks for: by name, by role, or by what they do."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopmend import RosterMatch, match_specialists
+from tests.core.strategies import any_text
+
+ROSTER = {
+    "ResearchAgent": "Looks things up on the web.",
+    "report_writer": "Writes poems and reports.",
+    "SQLExpert": "Queries databases.",
+    "tax": "Files returns.",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Please ask the research agent about Oslo.", "ResearchAgent"),
+        ("Ask ResearchAgent about Oslo.", "ResearchAgent"),
+        ("Could you have the research specialist look at it?", "ResearchAgent"),
+        ("hand this over to report_writer", "report_writer"),
+        ("Let the report writer do it.", "report_writer"),
+        ("LET THE REPORT-WRITER DO IT!", "report_writer"),
+        ("Transfer me to the report writer agent", "report_writer"),
+        ("Get the SQL expert on it, please.", "SQLExpert"),
+        ("use sqlexpert", "SQLExpert"),
+        ("Talk to the tax team.", "tax"),
+        ("First think. Then delegate it to tax.", "tax"),
+        ("I want you to consult tax", "tax"),
+        ("Let me talk to the tax expert.", "tax"),
+    ],
+)
+def test_requests_by_name(text: str, name: str) -> None:
+    """Who is asked for by name is found, however the name is spelt."""
+    assert match_specialists(text, ROSTER) == RosterMatch(explicit=True, names=(name,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "What does the research agent do?",
+        "The report writer was great yesterday.",
+        "Why do I pay tax?",
+        "taxation is theft, ask anyone",
+        "Ask me later. Research agents are nice.",
+        "Get some rest.",
+        "Tell me about tax.",
+        "Let us see what tax that makes.",
+        "research",
+    ],
+)
+def test_no_requests(text: str) -> None:
+    """To mention somebody is not to ask for them."""
+    assert match_specialists(text, ROSTER).explicit is False
+
+
+def test_several_at_once() -> None:
+    """All that are named fit, in the order of the roster."""
+    found = match_specialists("Ask tax and then the research agent.", ROSTER)
+    assert found == RosterMatch(explicit=True, names=("ResearchAgent", "tax"))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Delegate this to a specialist.", RosterMatch(explicit=True)),
+        (
+            "Have some expert write a few poems.",
+            RosterMatch(explicit=True, names=("report_writer",)),
+        ),
+        (
+            "Get an agent that looks at databases and reports things from the web.",
+            RosterMatch(explicit=True, names=("ResearchAgent", "report_writer", "SQLExpert")),
+        ),
+    ],
+)
+def test_requests_for_anybody(text: str, found: RosterMatch) -> None:
+    """Who asks for some specialist gets those whose description fits, the best first."""
+    assert match_specialists(text, ROSTER) == found
+
+
+def test_fitting_without_a_request() -> None:
+    """A description that fits is told, though nobody asked."""
+    found = match_specialists("I need a poem, and reports.", ROSTER)
+    assert found == RosterMatch(explicit=False, names=("report_writer",))
+    assert match_specialists("Tell me about your help.", ROSTER) == RosterMatch()
+
+
+@pytest.mark.parametrize("roster", [{}, {"": ""}, {"--": "?"}])
+def test_rosters_with_nobody_in_them(roster: dict[str, str]) -> None:
+    """Where nobody can be named a request is still one."""
+    assert match_specialists("Ask the agent.", roster) == RosterMatch(explicit=True)
+
+
+def test_only_texts() -> None:
+    """Something else than a text is refused."""
+    with pytest.raises(TypeError, match="`text` must be a str, not int"):
+        match_specialists(1, ROSTER)  # type: ignore[arg-type]
+
+
+@given(any_text, st.dictionaries(any_text, any_text, max_size=4))
+def test_any_text_and_any_roster(text: str, roster: dict[str, str]) -> None:
+    """Whatever is given, those found are of the roster, each once, and always the same."""
+    found = match_specialists(text, roster)
+    assert set(found.names) <= set(roster)
+    assert len(set(found.names)) == len(found.names)
+    assert match_specialists(text, roster) == found
+
+
+@pytest.mark.parametrize(
+    "unit", ["ask ", "use a_", "get.", "let - ", "a. ", "\n", "hand the agent ", "ask a1_", "ö "]
+)
+def test_long_texts_take_no_longer(unit: str) -> None:
+    """A text of a megabyte is read no further than where requests stand."""
+    roster = {"a_a_a_a": "does a", "a1": "b"}
+    start = time.perf_counter()
+    match_specialists(unit * (1_000_000 // len(unit)), roster)
+    assert time.perf_counter() - start < 1

@@ -1,0 +1,1 @@
+"""Rendering: what values look like in a notebook."""
