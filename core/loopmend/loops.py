@@ -30,6 +30,8 @@ class CallResult:
     """As the tool took them; anything that JSON or `repr` can tell apart."""
     result: str
     """What the tool returned, as the model saw it."""
+    failed: bool = False
+    """Whether that is an error; then nothing was found."""
 
     def signature(self) -> tuple[str, str, str]:
         """Return what two calls share if they are the same with the same result."""
@@ -148,11 +150,14 @@ def _count(recent: Sequence[CallResult]) -> int:
 def _stopped(name: str, repeats: int, recent: Sequence[CallResult]) -> str:
     """Say why it stopped, and what was found until then: the user may need no more than that."""
     why = f"{STOPPED}{name} was called {repeats} times with the same arguments and the same result"
-    found = list({call.signature(): call for call in recent if call.result.strip()}.values())
+    told = (call for call in recent if call.result.strip() and not call.failed)
+    found = list({call.signature(): call for call in told}.values())
     if len(found) > 1:
-        told = "; ".join(_found(call) for call in found[-_MOST_FOUND:])
-        return f"{why}. What was found: {told}"
-    return f"{why}: {_cut(recent[-1].result, _LONGEST_RESULT)}" if found else f"{why}."
+        return f"{why}. What was found: {'; '.join(map(_found, found[-_MOST_FOUND:]))}"
+    result = _cut(recent[-1].result, _LONGEST_RESULT)
+    if found and recent[-1].failed:
+        return f"{why}: {result}. What was found: {_found(found[0])}"
+    return f"{why}: {result}" if result else f"{why}."
 
 
 def _found(call: CallResult) -> str:

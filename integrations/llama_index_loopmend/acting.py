@@ -65,7 +65,12 @@ async def act(
 async def break_loop(step: Step, made: Sequence[ToolCallResult], loops: LoopPolicy) -> Acted | None:
     """Nudge the model out of a loop, or answer in its place; `None` if it makes progress."""
     calls = [
-        CallResult(call.tool_name, call.tool_kwargs, str(call.tool_output.content))
+        CallResult(
+            call.tool_name,
+            call.tool_kwargs,
+            str(call.tool_output.content),
+            call.tool_output.is_error,
+        )
         for call in made[-loops.window :]
     ]
     decision = loops.decide(calls)

@@ -95,16 +95,17 @@ class LoopGuardMiddleware(AgentMiddleware[Any, Any, Any]):
 def _calls(messages: Sequence[AnyMessage]) -> list[CallResult]:
     """Return the answered calls since the user's last message, oldest first."""
     found: list[CallResult] = []
-    results: dict[str, str] = {}
+    results: dict[str, tuple[str, bool]] = {}
     for message in reversed(messages):
         if isinstance(message, HumanMessage):
             break
         if isinstance(message, ToolMessage):
             content = message.content
-            results[message.tool_call_id] = content if isinstance(content, str) else repr(content)
+            told = content if isinstance(content, str) else repr(content)
+            results[message.tool_call_id] = told, message.status == "error"
         elif isinstance(message, AIMessage):
             made = [
-                CallResult(call["name"], call["args"], results[call["id"]])
+                CallResult(call["name"], call["args"], *results[call["id"]])
                 for call in reversed(message.tool_calls)
                 if call["id"] in results
             ]
