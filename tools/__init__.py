@@ -1,0 +1,1 @@
+"""What is run to make a release: nothing of it is installed."""
