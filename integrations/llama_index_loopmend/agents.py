@@ -118,9 +118,9 @@ class PlannedReActAgent(PlannedSteps, ReActAgent):
 
     @model_validator(mode="after")
     def _choose_parser(self) -> Self:
-        """Read as LlamaIndex does where tolerant reading is switched off."""
+        """Read as LlamaIndex does where nothing is to be changed."""
         if "output_parser" not in self.model_fields_set:
-            tolerant = self.step_hook.mends.tolerant_reading
+            tolerant = self.step_hook.acts and self.step_hook.mends.tolerant_reading
             self.output_parser = TolerantReActOutputParser() if tolerant else ReActOutputParser()
         return self
 

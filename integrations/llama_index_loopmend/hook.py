@@ -19,7 +19,6 @@ from llama_index_loopmend.mending import Mender, Mends, OnExhausted
 from llama_index_loopmend.notes import NOTES_KEY, Notes
 from llama_index_loopmend.observing import StepView, roster_of
 from llama_index_loopmend.planning import Match, Observe, StepPlanner, are
-from llama_index_loopmend.provider import tokens_of
 from llama_index_loopmend.recall import RecallProbe
 from llama_index_loopmend.schemas import toolbox
 from llama_index_loopmend.scratchpads import ReasoningPad, scratchpad_of
@@ -47,7 +46,6 @@ _DEFAULT_LOOPS: Final = LoopPolicy()
 _GO_ON: Final = (PlannedAction.CONTINUE_CENTRALIZED, PlannedAction.ANSWER_DIRECTLY)
 _NOTHING: Final = Acted()
 _FEW: Final = 2
-_CHARACTERS_PER_TOKEN: Final = 4
 _CALLS: Final = "current_tool_calls"
 _STARTED: Final = ("num_iterations", "max_iterations", "user_msg_str", "state")
 
@@ -136,7 +134,6 @@ class PlannerStepHook:
             recall=recall,
         )
         self._loops = loops
-        self._token_budget = token_budget
         self._inspect = inspect_memory
         self._compose = compose
         self._latest_tools: tuple[tuple[AsyncBaseTool, ...], Toolbox] = ((), toolbox(()))
@@ -146,6 +143,7 @@ class PlannerStepHook:
             mends=self.mends,
             on_exhausted=on_exhausted,
             breaker=breaker,
+            counting=token_budget is not None,
         )
 
     async def take_step(  # noqa: PLR0913, PLR0917 - the agent's own signature, and whose step it is
@@ -262,10 +260,7 @@ class PlannerStepHook:
         self._tell(step, planned, acted)
         if acted.output is not None:
             return acted.output
-        output = await self._taken(step, self._prompt(step, view, planned, acted), before)
-        if self._token_budget is not None:
-            step.notes.tokens += _used(output, step.messages)
-        return output
+        return await self._taken(step, self._prompt(step, view, planned, acted), before)
 
     async def _act(
         self, step: Step, view: StepView, planned: AdvisedPlan, stored: dict[str, Any]
@@ -332,12 +327,3 @@ def _steps_left(view: StepView) -> list[str]:
         return []
     left = view.max_iterations - view.iteration
     return ["This is your last step. Answer now, with what you know."] if left == 1 else []
-
-
-def _used(output: AgentOutput, asked: Sequence[ChatMessage]) -> int:
-    """Return the tokens of a step, estimated where the provider does not tell them."""
-    counted = tokens_of(output.raw)
-    if counted is not None:
-        return counted.total
-    said = sum(len(message.content or "") for message in (*asked, output.response))
-    return said // _CHARACTERS_PER_TOKEN

@@ -24,6 +24,7 @@ from llama_index_loopmend.outputs import (
     text_of,
     without_calls,
 )
+from llama_index_loopmend.provider import used_tokens
 from llama_index_loopmend.scratchpads import JsonActionStep
 from llama_index_loopmend.steps import Step
 from loopmend import (
@@ -86,7 +87,7 @@ class Mends:
 class Mender:
     """Takes steps until the reply can be used or all retries are used up."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all by name
         self,
         *,
         max_retries: int = MAX_NORMALIZATION_RETRIES,
@@ -94,12 +95,14 @@ class Mender:
         mends: Mends | None = None,
         on_exhausted: OnExhausted = "answer",
         breaker: Breaker | None = None,
+        counting: bool = False,
     ) -> None:
         self.mends = mends or Mends()
         self._max_retries = max_retries
         self._salvage = salvage
         self._on_exhausted = on_exhausted
         self._breaker = breaker
+        self._counting = counting
 
     async def take(self, step: Step, messages: list[ChatMessage], before: list[Any]) -> AgentOutput:
         """Take a step, and ask again as long as that helps.
@@ -138,6 +141,8 @@ class Mender:
             self._tell_breaker(error)
             raise
         self._tell_breaker(None)
+        if self._counting:
+            step.notes.tokens += used_tokens(output.raw, [*messages, output.response])
         return output
 
     async def _heard(

@@ -12,6 +12,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallB
 from llama_index.core.memory import BaseMemory
 from llama_index.core.tools import AsyncBaseTool
 
+from llama_index_loopmend.provider import CHARACTERS_PER_TOKEN
 from loopmend import RetrievalMetrics, TaskStateInput, ToolSearchStats, observe_conversation
 
 __all__ = ["HANDOFF", "StepView", "observed", "roster_of"]
@@ -23,7 +24,6 @@ _ANSWER: Final = re.compile(r"(?:\A|\n)\s*Answer:")
 _AGENTS: Final = re.compile(r"\{['\"].*['\"]\}", re.DOTALL)
 # What `CodeActAgent` writes in the user's name.
 _NOT_SAID: Final = "Result of executing the code given:"
-_CHARACTERS_PER_TOKEN: Final = 4
 # Where nobody knows how well retrieval went, there is no gap to look into.
 _UNKNOWN_RECALL: Final = RetrievalMetrics(budget_utilization=1.0)
 
@@ -139,4 +139,4 @@ def _answer(text: str) -> str:
 def _left(view: StepView) -> int:
     """Estimate how many tokens the model can still take."""
     shown = sum(len(message.content or "") for message in view.messages)
-    return max(0, view.context_window - shown // _CHARACTERS_PER_TOKEN)
+    return max(0, view.context_window - shown // CHARACTERS_PER_TOKEN)

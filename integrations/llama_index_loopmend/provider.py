@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from llama_index.core.base.llms.types import ChatMessage
+
 from loopmend.traces.trace import Tokens
 
-__all__ = ["finish_reason_of", "tokens_of"]
+__all__ = ["CHARACTERS_PER_TOKEN", "finish_reason_of", "tokens_of", "used_tokens"]
+
+CHARACTERS_PER_TOKEN: Final = 4
+"""How long a token is, where nobody counts them."""
 
 # How providers name what was used: for the input, then for the output.
 _COUNTS: Final = (
@@ -33,6 +38,18 @@ def tokens_of(raw: object) -> Tokens | None:
             if any(isinstance(count, int) for count in counts):
                 return Tokens(*(count if isinstance(count, int) else 0 for count in counts))
     return None
+
+
+def used_tokens(raw: object, messages: Sequence[ChatMessage]) -> int:
+    """Return the tokens of a call, estimated where the provider does not tell them.
+
+    >>> used_tokens(None, [ChatMessage(content="How many?"), ChatMessage(content="Three.")])
+    3
+    """
+    counted = tokens_of(raw)
+    if counted is not None:
+        return counted.total
+    return sum(len(message.content or "") for message in messages) // CHARACTERS_PER_TOKEN
 
 
 def finish_reason_of(raw: object) -> str | None:

@@ -57,6 +57,14 @@ def test_a_budget_of_tokens() -> None:
     assert kept(done.memory)[-1] == ("assistant", done.text)
 
 
+def test_refused_replies_are_paid_for_too() -> None:
+    """A reply that was corrected counts as well as the one that was used."""
+    agent = planned("function", "", ADD, "3", hook=PlannerStepHook(token_budget=100))
+    agent.llm.raw = {"usage": {"prompt_tokens": 40, "completion_tokens": 10}}
+    assert run(agent).text == "I cannot go on: Token budget of 100 is used up."
+    assert len(agent.llm.asked) == 2
+
+
 def test_each_turn_has_a_budget_of_its_own() -> None:
     """The next turn starts anew."""
     agent = planned("function", "3", "4", hook=PlannerStepHook(token_budget=50))
