@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 from workflows.events import Event
 
 from loopmend import AdvisedPlan
@@ -45,7 +45,10 @@ class PlanEvent(Event):
         cls, planned: AdvisedPlan, agent_name: str, *, acted: bool, outcome: str | None
     ) -> PlanEvent:
         """Return the event of a plan and of what was done about it."""
-        return cls(
+        event = cls.__new__(cls)
+        # All of them are fields, which an event's own constructor would first look up one by one.
+        BaseModel.__init__(
+            event,
             selected=planned.selected.value,
             rationale=planned.selected_rationale,
             candidates=[
@@ -62,6 +65,7 @@ class PlanEvent(Event):
             outcome=outcome,
             current_agent_name=agent_name,
         )
+        return event
 
 
 class ProtocolIssueEvent(Event):
