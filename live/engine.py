@@ -69,7 +69,8 @@ def served(model: Path | None = None, *, decoded: bool = True) -> Iterator[str]:
     """Serve a GGUF file on this machine for a while, and give the server's URL.
 
     One thread, because two that wait for each other on a busy machine are many times slower;
-    one slot and no prompt cache, because the replies would depend on what was asked before.
+    one slot, and no prompt cache unless a request asks for it, because the replies would depend
+    on what was asked before.
 
     Args:
         model: The file, which brings its own template; the default model if left out.

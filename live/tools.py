@@ -1,12 +1,12 @@
 """The tools that the agents may use: small, offline, always with the same result."""
 
 import ast
+import inspect
 import operator
-import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-__all__ = ["TOOLS", "UNKNOWN"]
+__all__ = ["NAMES", "TOOLS", "UNKNOWN", "described", "parameter"]
 
 UNKNOWN: Final = "not found"
 """How each tool answers what it does not know; a tool never raises."""
@@ -16,31 +16,34 @@ WEATHER: Final = {
     "cairo": "37 degrees, sunny",
     "lima": "19 degrees, fog",
     "paris": "23 degrees, cloudy",
+    "rome": "31 degrees, sunny",
 }
 PRICES: Final = {
     "lamp": "34 dollars",
     "chair": "79 dollars",
     "table": "145 dollars",
     "kettle": "26 dollars",
+    "sofa": "450 dollars",
+    "bed": "620 dollars",
 }
 PHONES: Final = {
     "alice": "4127",
     "bob": "5390",
     "carol": "6814",
     "david": "7052",
+    "zoe": "9935",
+    "max": "2286",
 }
 CAPITALS: Final = {
     "norway": "Oslo",
     "peru": "Lima",
-    "kenya": "Nairobi",
+    "egypt": "Cairo",
     "france": "Paris",
+    "italy": "Rome",
 }
-UNITS: Final = {
-    ("km", "miles"): 0.621371,
-    ("miles", "km"): 1.609344,
-    ("kg", "pounds"): 2.204623,
-    ("pounds", "kg"): 0.453592,
-}
+
+NAMES: Final = frozenset({*WEATHER, *PRICES, *PHONES, *CAPITALS})
+"""All that the tools know something about."""
 
 _OPERATORS: Final[Mapping[type[ast.operator], Callable[[float, float], float]]] = {
     ast.Add: operator.add,
@@ -48,14 +51,11 @@ _OPERATORS: Final[Mapping[type[ast.operator], Callable[[float, float], float]]] 
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_QUANTITY: Final = re.compile(
-    r"\s*(?P<amount>\d+(\.\d+)?) *(?P<unit>[a-z]+) +(to|in) +(?P<to>[a-z]+)"
-)
 _LONGEST_EXPRESSION: Final = 100
 
 
 def calculator(expression: str) -> str:
-    """Work out an arithmetic expression, for example 2 * 3."""
+    """Work out an expression, such as 2 * 3."""
     try:
         if len(expression) > _LONGEST_EXPRESSION:
             return UNKNOWN
@@ -75,30 +75,23 @@ def _value(node: ast.expr) -> float:
 
 
 def get_weather(city: str) -> str:
-    """Get the weather in a city, for example Rome."""
+    """Get the weather in a city."""
     return WEATHER.get(_key(city), UNKNOWN)
 
 
 def get_price(item: str) -> str:
-    """Get the price of an item in the shop, for example sofa."""
+    """Get the price of an item."""
     return PRICES.get(_key(item), UNKNOWN)
 
 
 def get_phone(name: str) -> str:
-    """Get the phone number of a person, for example Zoe."""
+    """Get the phone number of a person."""
     return PHONES.get(_key(name), UNKNOWN)
 
 
 def get_capital(country: str) -> str:
-    """Get the capital of a country, for example Spain."""
+    """Get the capital of a country."""
     return CAPITALS.get(_key(country), UNKNOWN)
-
-
-def convert(quantity: str) -> str:
-    """Convert a quantity to another unit, for example 3 miles to km."""
-    read = _QUANTITY.match(quantity.casefold())
-    factor = UNITS.get((read["unit"], read["to"])) if read else None
-    return UNKNOWN if read is None or factor is None else f"{float(read['amount']) * factor:.2f}"
 
 
 def _key(text: str) -> str:
@@ -106,7 +99,25 @@ def _key(text: str) -> str:
 
 
 TOOLS: Final[Mapping[str, Callable[[str], str]]] = {
-    tool.__name__: tool
-    for tool in (calculator, get_weather, get_price, get_phone, get_capital, convert)
+    tool.__name__: tool for tool in (calculator, get_weather, get_price, get_phone, get_capital)
 }
 """Each tool takes one text and returns one."""
+
+
+def parameter(tool: str) -> str:
+    """Return the name of the one parameter of a tool.
+
+    >>> parameter("get_weather")
+    'city'
+    """
+    [name] = inspect.signature(TOOLS[tool]).parameters
+    return name
+
+
+def described(tool: str) -> str:
+    """Return what a tool does, in one sentence.
+
+    >>> described("get_weather")
+    'Get the weather in a city.'
+    """
+    return inspect.getdoc(TOOLS[tool]) or ""
