@@ -36,6 +36,7 @@ from loopmend import (
 )
 from loopmend.reading.fitting import fits
 from loopmend.reading.intent import is_plain
+from loopmend.reading.meant import unless_shown
 from loopmend.reading.response import is_unusual
 from loopmend.reading.retry import AskedDialect
 from loopmend.reading.tools import Toolbox
@@ -170,13 +171,18 @@ def _is_parsed(text: str, output: AgentOutput, agent: object, tools: Toolbox) ->
 
 
 def _read_text(output: AgentOutput, tools: Toolbox) -> Turn:
-    return read_response(
-        text_of(output),
+    text = text_of(output)
+    turn = read_response(
+        text,
         finish_reason=finish_reason_of(output.raw),
         tools=tools,
         protocol="text",
         config=_QUIET_TEXT,
     )
+    if turn.failure is not None and turn.failure.pattern is FailurePattern.NARRATED:
+        # Who has no tools cannot be telling what will be done with them.
+        return turn if tools.tools else Turn((FinalAction(text.strip()),))
+    return unless_shown(text, turn)
 
 
 def _read_native(output: AgentOutput, tools: Toolbox, *, salvage: bool, after_result: bool) -> Turn:

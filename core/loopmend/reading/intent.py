@@ -34,7 +34,7 @@ _SUBJECTS: Final = (
 _FILLERS: Final = r"(?: (?:now|first|then|also|just|quickly|go ahead and|need to|have to|try to))"
 _INTENT: Final = re.compile(
     rf"\b(?:{_SUBJECTS}){_FILLERS}{{0,3}}\s{{1,5}}(?:{_VERBS})\b"
-    rf"|\bI(?:['\u2019]m| am)(?: now| currently| just)? (?:{_DOING})ing\b"
+    rf"|\bI(?:['\u2019]m| am)(?: now| currently| just)? (?:{_DOING})ing\b(?! forward)"
     r"|\b(?:one moment|hold on|please wait|(?:just )?a (?:moment|second|minute))\b[^.!?]{0,20}"
     r"\bwhile I\b"
     r"|\bI(?: can| could| would|['\u2019]d)(?: now| first)? (?:use|call|invoke) (?:the )?"
@@ -63,15 +63,21 @@ _FOREIGN: Final = re.compile(
 )
 _ANSWERED: Final = re.compile(
     r"\b(?:answer is|result is|here(?: is| are|['\u2019]s)|therefore|in summary|to summari[sz]e"
-    r"|because|means that|so,? (?:the|it)|thus)\b",
+    r"|because|means that|so,? (?:the|it)|thus)\b|[=:\u2248]\s{0,3}[-$\u20ac\u00a3]?\d",
     re.IGNORECASE,
 )
 # Put off, or made to depend on the user: then it is a promise or an offer.
 _LATER: Final = re.compile(
     r"\b(?:if|when|once|unless|later|tomorrow|tonight|monday|tuesday|wednesday|thursday|friday"
-    r"|next (?:week|time|month)|before I can|just ask|would you like|as soon as)\b",
+    r"|next (?:week|time|month)|before I can|just ask|would you like|as soon as|from now on"
+    r"|in (?:the )?future|going forward|let me know|let you know|si|wenn|falls|sobald)\b"
+    r"|\bplease (?!wait|hold|stand)|\b(?:send|tell|give) me\b|\u5982\u679c|\u4ee5\u540e|если",
     re.IGNORECASE,
 )
+# Said of what both do, as in a lesson: only what names a tool or breaks off there is a plan.
+_WE: Final = re.compile(r"let['\u2019]s|we ", re.IGNORECASE)
+_BREAKS_OFF: Final = re.compile(r"(?:\.\.\.|\u2026|:|\bnow[.!]?)\s*\Z", re.IGNORECASE)
+_LEAD_IN: Final = 30
 _CLAIM: Final = re.compile(
     r"\b(?:let me|I['\u2019]ll)\b.{0,80}?\b"
     r"(?:created|confirmed|deleted|updated|sent|executed|pulled)\b",
@@ -156,7 +162,7 @@ def find_fault(
         if not config.after_tool_result and _CLAIM.search(said):
             message = "It is claimed that something was done, but nothing was called."
             return Failure(FailurePattern.FABRICATED_OUTPUT, message, whole)
-    return _narrated(said, tools, whole)
+    return _narrated(said, tools, whole, after_result=config.after_tool_result)
 
 
 def has_markup(said: str, *, native: bool) -> bool:
@@ -172,7 +178,9 @@ def has_markup(said: str, *, native: bool) -> bool:
     )
 
 
-def _narrated(said: str, tools: Toolbox | None, whole: tuple[int, int]) -> Failure | None:
+def _narrated(
+    said: str, tools: Toolbox | None, whole: tuple[int, int], *, after_result: bool
+) -> Failure | None:
     if said.endswith(("?", "\uff1f")):
         return None
     plain = _QUOTED.sub(_blank_or_name, said)
@@ -182,12 +190,19 @@ def _narrated(said: str, tools: Toolbox | None, whole: tuple[int, int]) -> Failu
         would = _WOULD_USE.search(plain) if named else None
         if would is None or _ANSWERED.search(plain) or _LATER.search(plain):
             return None
-    elif not _is_only_intent(plain, intent):
+    elif not _is_only_intent(plain, intent) or (
+        not named and not _BREAKS_OFF.search(plain) and _may_be_said(intent, after_result)
+    ):
         return None
     tool = named[0] if named else None
     what = f" with `{tool}`" if tool else ""
     message = f"It is told what will be done{what}, but nothing is called."
     return Failure(FailurePattern.NARRATED, message, whole, tool)
+
+
+def _may_be_said(intent: re.Match[str], after_result: bool) -> bool:  # noqa: FBT001 - a fact
+    """Tell whether an intent may be part of an answer that is going on, or of a lesson."""
+    return _WE.match(intent[0]) is not None or (after_result and intent.start() > _LEAD_IN)
 
 
 def _blank_or_name(quoted: re.Match[str]) -> str:
@@ -202,8 +217,9 @@ def _is_only_intent(said: str, intent: re.Match[str]) -> bool:
     if len(said) > _SHORT or _ANSWERED.search(said):
         return False
     begin = max(said.rfind(mark, 0, intent.start()) for mark in (". ", "! ", "? ", "\n", "; "))
-    sentences = _SENTENCE.split(said[begin + 1 :].strip())
-    if _LATER.search(sentences[0]):
+    rest = said[begin + 1 :].strip()
+    if _LATER.search(rest):
         return False
+    sentences = _SENTENCE.split(rest)
     after = [sentence for sentence in sentences[1:] if len(sentence) > _LONGEST_WORDLESS]
     return all(_INTENT.search(s) or _GERUND.match(s) or len(s) < 40 for s in after)  # noqa: PLR2004

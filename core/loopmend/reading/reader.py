@@ -37,6 +37,8 @@ _DEFAULT = ReadingConfig()
 _NEXT_QUESTION = re.compile(
     r"^[ \t]*Question(?: \d{1,3})?:[^\n]*\n\s{0,20}(?:Thought|Action)(?: \d{1,3})?:", re.MULTILINE
 )
+# Only as ReAct asks for it: a thought, and then the answer.
+_ANSWER_HEADER = re.compile(r"\A\s{0,20}Thought:[^\n]*\n\s{0,20}(?:Final )?Answer:")
 # A wrapper such as `<function_calls>` may stand between the word and the call.
 _EXAMPLE = re.compile(
     r"\b(?:for example|example|e\.g\.)\s*[:,]\s*(?:<[\w:]{1,40}>\s*)?\Z", re.IGNORECASE
@@ -206,12 +208,20 @@ def _find(source: Source, dialects: Sequence[Dialect]) -> tuple[Found | None, st
         found = dialect.read(source)
         if found is None or _is_example(source.text, found):
             continue
+        if found.calls and dialect.name != "react" and _is_answered(source.text, found.span[0]):
+            continue
         if found.failure is None:
             return found, dialect.name
         failed = failed or (found, dialect.name)
         if dialect.name == "react":
             break
     return failed or (None, None)
+
+
+def _is_answered(text: str, at: int) -> bool:
+    """Tell whether a call stands in the words of an answer in ReAct's form."""
+    header = _ANSWER_HEADER.search(text, 0, at)
+    return header is not None and bool(text[header.end() : at].strip("` \n\t"))
 
 
 def _is_example(text: str, found: Found) -> bool:

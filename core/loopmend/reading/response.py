@@ -9,6 +9,7 @@ from typing import Final as Constant
 
 from loopmend._arguments import not_text
 from loopmend.contracts.actions import Final, ToolCall
+from loopmend.reading.meant import stands_alone
 from loopmend.reading.native import name_of
 from loopmend.reading.reader import read_turn
 from loopmend.reading.tools import Toolbox, Tools, toolbox_of
@@ -56,7 +57,8 @@ def read_response(  # noqa: PLR0913 - all but the text by name
 
     Where calls go through the provider's interface, a call in the text is a failure:
     the host would take it for the answer. With `salvage` it is returned all the same, if
-    the tools vouch for it. So are calls that the client gave up on but that can be read.
+    the tools vouch for it and it is all that was said. So are calls that the client gave up on
+    but that can be read.
 
     Args:
         text: What the model said beside its calls.
@@ -95,7 +97,8 @@ def read_response(  # noqa: PLR0913 - all but the text by name
         return _failed(turn, FailurePattern.TRUNCATED, message, len(text))
     if protocol == "native" and not calls and _calls(turn):
         failed = _textual(turn)
-        return _salvaged(failed, turn, toolbox) if config.salvage else failed
+        sure = config.salvage and stands_alone(text, turn.span)
+        return _salvaged(failed, turn, toolbox) if sure else failed
     return turn
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loopmend import FailurePattern, Final, ReadingConfig, read_response
+from loopmend import FailurePattern, Final, ReadingConfig, read_response, read_turn
 
 TOOLS = ["search", "weather", "send_email", "calculator", "create_ticket"]
 
@@ -153,3 +153,52 @@ def test_declined(reason: str) -> None:
     """A provider that declines has said so: asking again would lose it."""
     assert read_response("", finish_reason=reason, tools=TOOLS).failure is None
     assert read_response("", finish_reason="stop", tools=TOOLS).failure is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sure! Please send me the order number and I'll look it up.",
+        "I need to verify your identity first. Please tell me your date of birth.",
+        "Let's calculate: 12 * 3 = 36.",
+        "We need to find x. 2x = 6, so x = 3.",
+        "The file holds 12 lines. I'm looking forward to your feedback.",
+        "Sure, I will use metric units from now on.",
+        "I'm using the 2024 figures: 717,710.",
+        "El informe est\u00e1 listo. Voy a revisar otros si lo deseas.",
+        "\u597d\u7684,\u4ee5\u540e\u6211\u4f1a\u4f7f\u7528\u4e2d\u6587\u56de\u7b54\u3002",
+        "Give me the file and I will check it for you.",
+        "In future I will use shorter sentences.",
+        "Let's run through it together: first the name, then the date.",
+    ],
+)
+def test_politeness_and_lessons_are_answers(text: str) -> None:
+    """What depends on the user, is put off, or is worked out in the text is no plan."""
+    turn = read_turn(text, tools=["web_lookup", "calculator_tool"])
+    assert turn.failure is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Let's search for it:",
+        "Let's use web_lookup for that.",
+        "We need to run calculator_tool.",
+        "I'm looking it up now.",
+        "Let me check that for you.",
+    ],
+)
+def test_plans_are_still_plans(text: str) -> None:
+    """What names a tool, breaks off or is nothing but the intent is told and not done."""
+    turn = read_turn(text, tools=["web_lookup", "calculator_tool"])
+    assert turn.failure is not None
+    assert turn.failure.pattern is FailurePattern.NARRATED
+
+
+def test_after_a_result_an_intent_may_be_part_of_the_answer() -> None:
+    """Only a reply that begins with the intent, names a tool or breaks off is a plan then."""
+    after = ReadingConfig(after_tool_result=True)
+    said = "Oslo has 717,710 people as of last year. I will check the spelling of your name."
+    assert read_turn(said, tools=["web_lookup"], config=after).failure is None
+    assert read_turn(said, tools=["web_lookup"]).failure is not None
+    assert read_turn("I will check it.", tools=["web_lookup"], config=after).failure is not None

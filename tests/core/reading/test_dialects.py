@@ -85,7 +85,8 @@ REACT: list[tuple[str, Any]] = [
     ),
     ("Thought: t\nAction: search[x\nAction Input: y", ToolCall("search[x", "y")),
     ("Thought: I know it now\nFinal Answer: It is 4.", Final("It is 4.")),
-    ("<think>a</think>Final Answer: 4\nAction: x<|im_end|>", Final("4")),
+    ("<think>a</think>Final Answer: 4\nAction: x\nAction Input: y<|im_end|>", Final("4")),
+    ("Final Answer: Minutes\nAction: Anna sends them.", Final("Minutes\nAction: Anna sends them.")),
 ]
 OBJECTS: list[tuple[str, Any]] = [
     (CALL, PARIS),

@@ -84,6 +84,28 @@ def test_hostile_repetition_is_linear(piece: str) -> None:
     assert whole < 4 * half + 0.5
 
 
+STARTS = (
+    "Action:",
+    "Action: a",
+    "Action: a\nAction Input:",
+    "Thought:",
+    "Answer:",
+    "<tool_call>",
+    "{",
+)
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "`", "*", "\t", ". ", "> "])
+@pytest.mark.parametrize("start", STARTS)
+def test_a_start_and_nothing_after_it_is_linear(start: str, blank: str) -> None:
+    """Neither do blanks after a header or an opener cost more than their length."""
+    text = start + blank * (50_000 // len(blank))
+    started = time.thread_time()
+    read_turn(text)
+    read_turn(text, tools=["a", "search"])
+    assert time.thread_time() - started < 1
+
+
 TOOL = {"name": "search", "parameters": {"properties": {"q": {"type": "string"}}}}
 
 

@@ -31,8 +31,10 @@ _TOOL_QUESTION: Final = re.compile(
 _INLINE_ANSWER: Final = re.compile(r"[.!?]\s+(?:Final )?Answer:\s*")
 _JSON_INPUT: Final = re.compile(r"(?:`{1,3}(?:json|JSON)?\s*)?(?=\{)")
 _TICKED: Final = re.compile(r"`[^`\n]+`")
+_OWN_LINE: Final = re.compile(r"\n[ \t]*(?:`{1,3}\w{0,20}\s{0,5})?[\w.\-]{0,80}\Z")
 _FENCE_BEFORE: Final = re.compile(r"`{1,3}\w*\s*\Z")
-_BLOB: Final = re.compile(r"[\s`*]*(?:json)?[\s`*]*(?=[{\[])")
+_BLANKS: Final = re.compile(r"[\s`*]*")
+_BLOB: Final = re.compile(r"(?:json)?[ \t`*\n]{0,20}(?=[{\[])")
 
 
 def read(source: Source) -> Found | None:
@@ -105,7 +107,7 @@ class _Reading:
     def _final(self, index: int, action: int | None) -> Found:
         section = self.sections[index]
         stop = len(self.text)
-        if action is not None:
+        if action is not None and self._is_meant(action):
             stop = self.sections[action].header
             self.repairs.append(Repair("action after the answer cut off", (stop, len(self.text))))
         said = self.source.segments.say(section.start, stop)
@@ -115,6 +117,12 @@ class _Reading:
             failure = Failure(FailurePattern.EMPTY, "The final answer is empty.", span)
             return Found(span, failure=failure, thought=thought)
         return Found(span, answer=said, thought=thought, repairs=self.repairs)
+
+    def _is_meant(self, index: int) -> bool:
+        """Tell whether an action after the answer is one, and not a line of the answer."""
+        label = clean_name(self._say(self.sections[index]))
+        known = self.source.tools is None or self._knows(label)
+        return known and self._input_after(index) is not None
 
     def _nothing(self) -> Found:
         first = self.sections[0]
@@ -134,14 +142,14 @@ class _Reading:
     def _called(self, start: int) -> Found | None:
         """Read a call in another dialect after the thought, if it surely is one."""
         tools = self.source.tools
-        # Without tools only an object with a name and arguments that stands alone is sure.
+        # Without tools only an object with a name and arguments is sure.
         for dialect in (objects,) if tools is None else (objects, calls):
             found: Found | None = dialect.read(self.source)
             if found is None or found.failure is not None or not found.calls:
                 continue
             before, after = self.text[: found.span[0]], self.text[found.span[1] :]
-            alone = _FENCE_BEFORE.sub("", before).endswith("\n") and not after.strip("` \n\t")
-            if alone if tools is None else all(tools.find(c.name)[0] for c in found.calls):
+            alone = _OWN_LINE.search(before) is not None and not after.strip("` \n\t")
+            if alone and (tools is None or all(tools.find(c.name)[0] for c in found.calls)):
                 thought = _FENCE_BEFORE.sub("", self.text[start : found.span[0]]).strip()
                 return replace(found, thought=thought or None)
         return None
@@ -192,7 +200,8 @@ class _Reading:
 
     def _blob(self, section: Section) -> list[Call] | Answered | None:
         """Read an action that is JSON, fenced or not."""
-        lead = _BLOB.match(self.text, section.start, section.end)
+        blank = _BLANKS.match(self.text, section.start, section.end)
+        lead = blank and _BLOB.match(self.text, blank.end(), section.end)
         value = self._decode(lead.end(), section.end) if lead else None
         if value is None:
             return None

@@ -15,7 +15,7 @@ from loopmend.reading.turn import Repair
 
 __all__ = ["call_style", "clean_name"]
 
-_STYLE: Final = re.compile(r"[\s`*]*(?P<name>[A-Za-z_][\w.\- ]*?)\s*(?=[\[({])")
+_STYLE: Final = re.compile(r"[\s`*]*(?P<name>[A-Za-z_][\w.\- ]*?)\s{0,20}(?=[\[({])")
 _BLANKS: Final = re.compile(r"\s*")
 _FINISH: Final = frozenset({"finish", "final answer", "final_answer"})
 
