@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopmend import RosterMatch, match_specialists
+from tests.core.planning.requests import NO_REQUESTS, REQUESTS, TEAM
 from tests.core.strategies import any_text
 
 ROSTER = {
@@ -17,6 +18,31 @@ ROSTER = {
     "SQLExpert": "Queries databases.",
     "tax": "Files returns.",
 }
+MEASURING = 3  # times as long while coverage is measured, or on a slow machine
+
+
+@pytest.mark.parametrize(("text", "names"), REQUESTS)
+def test_requests(text: str, names: str) -> None:
+    """Who is the object of a request is found."""
+    found = match_specialists(text, TEAM)
+    assert found.explicit
+    assert " ".join(found.names) == names
+
+
+@pytest.mark.parametrize("text", NO_REQUESTS)
+def test_ordinary_sentences(text: str) -> None:
+    """Nobody is handed a turn for being mentioned, denied, quoted or wondered about."""
+    assert match_specialists(text, TEAM).explicit is False
+
+
+@pytest.mark.parametrize(
+    "text", ["Bitte frag den writer.", "Demande au writer.", "\u8bf7\u8ba9writer\u5199\u8bd7"]
+)
+def test_other_languages(text: str) -> None:
+    """A request in another language is left to the model, but for a mention."""
+    assert match_specialists(text, TEAM).explicit is False
+    mentioned = match_specialists(f"@writer {text}", TEAM)
+    assert mentioned == RosterMatch(explicit=True, names=("writer",))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +103,7 @@ def test_several_at_once() -> None:
             RosterMatch(explicit=True, names=("report_writer",)),
         ),
         (
-            "Get an agent that looks at databases and reports things from the web.",
+            "Ask an agent that looks at databases and reports things from the web.",
             RosterMatch(explicit=True, names=("ResearchAgent", "report_writer", "SQLExpert")),
         ),
     ],
@@ -92,6 +118,59 @@ def test_fitting_without_a_request() -> None:
     found = match_specialists("I need a poem, and reports.", ROSTER)
     assert found == RosterMatch(explicit=False, names=("report_writer",))
     assert match_specialists("Tell me about your help.", ROSTER) == RosterMatch()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ask the team about the reports.",
+        "Could an expert write reports?",
+        "Why would I ask an expert about reports?",
+        "Do not hand the reports to a specialist.",
+        "Tell an agent to write reports.",
+        "Connect me to a human agent for reports.",
+        "My travel agent told me to ask a visa expert about reports.",
+        "Expert reports are rare.",
+        "Ask the best-paid, agent, for reports.",
+        "I want an expert opinion on reports.",
+    ],
+)
+def test_no_requests_for_anybody(text: str) -> None:
+    """Some specialist that is not asked for is none to hand over to."""
+    assert match_specialists(text, ROSTER).explicit is False
+
+
+@pytest.mark.parametrize("name", ["the", "a", "i", "me", "this", "to", "42", "x1", "data", "Code"])
+def test_names_that_are_ordinary_words(name: str) -> None:
+    """A name that stands in any sentence is asked for by a mention alone, or with a role."""
+    roster = {name: "does"}
+    text = f"Ask {name} about it. Hand this to the {name}. Let the {name} do it. {name}, please do"
+    assert match_specialists(text, roster).explicit is False
+    assert match_specialists(f"@{name} please do it", roster).names == (name,)
+
+
+def test_a_role_makes_a_name_of_a_word() -> None:
+    """The data agent is somebody, the agent is nobody of the name of an article."""
+    assert match_specialists("Ask the data agent.", {"data": "x"}).names == ("data",)
+    assert match_specialists("Ask the agent.", {"the": "x"}) == RosterMatch(explicit=True)
+
+
+def test_several_of_a_name() -> None:
+    """Names that differ in nothing but their spelling are all asked for."""
+    roster = {"research_agent": "", "ResearchAgent": "", "research": ""}
+    assert match_specialists("Ask the research agent.", roster).names == (
+        "research_agent",
+        "ResearchAgent",
+    )
+    assert match_specialists("Ask the research expert.", roster).names == tuple(roster)
+
+
+@pytest.mark.parametrize("name", ["a" * 101, "a_" * 3_000, "(.*)+", ".", "x" + "_" * 10_000])
+def test_names_that_nobody_spells_out(name: str) -> None:
+    """Names beyond any sentence are not asked for, and cost nothing."""
+    start = time.perf_counter()
+    assert match_specialists(f"ask {name} " + "a " * 4_000, {name: "d"}).explicit is False
+    assert time.perf_counter() - start < 1
 
 
 @pytest.mark.parametrize("roster", [{}, {"": ""}, {"--": "?"}])
@@ -124,3 +203,30 @@ def test_long_texts_take_no_longer(unit: str) -> None:
     start = time.perf_counter()
     match_specialists(unit * (1_000_000 // len(unit)), roster)
     assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "Ask the writer. ",
+        "ask agent_1 and ",
+        "ask a.\n",
+        "@writer ",
+        "'a ",
+        "!",
+        "((",
+        "\u7814",
+        "let's ask the writer about ",
+        "could you please hand this task over to the ",
+    ],
+)
+def test_large_rosters_are_matched_at_once(unit: str) -> None:
+    """Three hundred names in the longest text that is read take a moment, whatever it says."""
+    roster = {f"agent_{number}": "Does a thing or two." for number in range(300)}
+    text = unit * (8_000 // len(unit))
+    took = []
+    for _ in range(5):
+        start = time.process_time()
+        match_specialists(text, {**roster, "writer": "Writes."})
+        took.append(time.process_time() - start)
+    assert min(took) < 0.05 * MEASURING
