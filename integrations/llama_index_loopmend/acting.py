@@ -13,7 +13,7 @@ from llama_index.core.memory import Memory
 
 from llama_index_loopmend.observing import HANDOFF, StepView
 from llama_index_loopmend.scratchpads import selection
-from llama_index_loopmend.steps import Step
+from llama_index_loopmend.steps import ASKED, Step
 from loopmend import AdvisedPlan, CallResult, LoopPolicy, Nudge, PlannedAction, Stop
 from loopmend.words import blocked
 
@@ -93,6 +93,10 @@ async def _answered(step: Step, text: str, outcome: str) -> Acted:
     said = ChatMessage(role=MessageRole.ASSISTANT, content=text)
     output = AgentOutput(response=said, current_agent_name=step.agent.name)
     output["blocked"] = True  # kept along with the event, for whoever asks
+    output[ASKED] = next(
+        (m.content for m in reversed(step.messages) if m.role == MessageRole.USER), None
+    )
+    step.notes.may_call = False  # the turn is over, and with it what was allowed for it
     return Acted(output, outcome=outcome)
 
 

@@ -91,7 +91,9 @@ class PlannerStepHook:
             observe: Returns fields of `TaskStateInput` that you know better, such as `intents`,
                 `missing_skills` or `decomposition_proposal`.
             match: Finds the specialists that a message asks for; asked again when either changes.
-            breaker: The provider's circuit breaker, shared by all who use the provider.
+            breaker: The provider's circuit breaker, shared by all who use the provider. What
+                tells of a mistake in a program, such as a plain `ValueError`, counts only if
+                its `counts` says so.
             token_budget: How many tokens one turn may use; afterwards a blocker is returned.
             recall: Knows how well retrieval went in this run.
             inspect_memory: Looks deeper into memory; else the blocks of a `Memory` are asked.
@@ -179,6 +181,9 @@ class PlannerStepHook:
                 before = await _cleared(step, before, stored)
         try:
             output = await self._planned(step, self._view(step, stored, roster), before, stored)
+        except BaseException as error:
+            step.blame(error)
+            raise
         finally:
             if notes.data() != held:
                 await ctx.store.set(NOTES_KEY, notes.data())

@@ -25,12 +25,14 @@ from llama_index_loopmend.outputs import (
     without_calls,
 )
 from llama_index_loopmend.provider import used_tokens
+from llama_index_loopmend.replies import BY_PARSER, is_answered, is_empty, standing, wording
 from llama_index_loopmend.scratchpads import JsonActionStep
 from llama_index_loopmend.steps import Step
 from loopmend import (
     MAX_NORMALIZATION_RETRIES,
     Accept,
     Breaker,
+    CircuitBreaker,
     Failure,
     FailurePattern,
     GiveUp,
@@ -45,8 +47,11 @@ __all__ = ["Mender", "Mends"]
 
 OnExhausted = Literal["answer", "error"]
 
-# The framework itself answers such calls, with an error that the model gets to see.
-_ANSWERED: Final = frozenset({FailurePattern.UNKNOWN_TOOL, FailurePattern.BAD_ARGUMENTS})
+# How a program or its setup is wrong, not the provider. Only these very types: subclasses are
+# somebody's own, such as the error of JSON that did not arrive as such.
+_MISUSE: Final = frozenset(
+    {AssertionError, AttributeError, KeyError, NotImplementedError, TypeError, ValueError}
+)
 # How LlamaIndex pauses a step, which is no failure of the provider.
 _CONTROL_FLOW: Final = frozenset({"WaitingForEvent"})
 _AS_CODE: Final = (
@@ -84,6 +89,10 @@ class Mends:
     """A last answer at the cap is made from what was found: natively from the memory alone."""
 
 
+class _Uncounted(BaseException):
+    """Tells a breaker that a call is over and says nothing: what is no `Exception` never counts."""
+
+
 class Mender:
     """Takes steps until the reply can be used or all retries are used up."""
 
@@ -114,6 +123,7 @@ class Mender:
         """
         policy = RetryPolicy(self._retries(step), dialect=DIALECTS[step.kind])
         shown: list[Any] = []
+        heard: list[Any] = []
         attempt = 0
         while True:
             asked = [*messages, *_beside(step, shown)]
@@ -124,9 +134,14 @@ class Mender:
             decision = policy.decide(turn, attempt, step.toolbox)
             if isinstance(decision, Accept):
                 return await self._accepted(step, output, turn, before, len(shown))
+            failure = cast("Failure", turn.failure)
+            said = wording(output, failure)
+            if not isinstance(decision, GiveUp) and said in heard:
+                # Who says it again word for word was not helped by being told.
+                decision = GiveUp(failure, attempt)
             if isinstance(decision, GiveUp):
                 return await self._given_up(step, output, decision, before, len(shown))
-            failure = cast("Failure", turn.failure)
+            heard += [said] if said is not None else []
             words = _worded(step, output, decision.messages[0].content)
             self.note(step, output, failure, attempt=attempt, outcome="retry", words=words)
             shown += step.pad.refused(output, failure, words)
@@ -135,14 +150,15 @@ class Mender:
 
     async def ask(self, step: Step, messages: list[ChatMessage]) -> AgentOutput:
         """Let the agent take the step in its own way, once."""
+        held = step.pad.messages(await step.entries()) if self._counting else []
         try:
             output = await step.take(step.ctx, messages, step.tools, step.memory)
-        except Exception as error:
-            self._tell_breaker(error)
+        except BaseException as error:
+            self._tell_breaker(step, error)
             raise
-        self._tell_breaker(None)
+        self._tell_breaker(step, None)
         if self._counting:
-            step.notes.tokens += used_tokens(output.raw, [*messages, output.response])
+            step.notes.tokens += used_tokens(output.raw, [*messages, *held, output.response])
         return output
 
     async def _heard(
@@ -156,7 +172,7 @@ class Mender:
             if not self.mends.retry_in_step:
                 raise
             return _unparsed(step, error)
-        except Exception:
+        except BaseException:
             if again:
                 await step.put(before)
             raise
@@ -202,14 +218,18 @@ class Mender:
             )
         )
 
-    def _tell_breaker(self, error: Exception | None) -> None:
+    def _tell_breaker(self, step: Step, error: BaseException | None) -> None:
         """Tell how the provider did: what a parser refuses did arrive, and a pause says nothing."""
-        if self._breaker is None or type(error).__name__ in _CONTROL_FLOW:
+        breaker = self._breaker
+        if breaker is None or type(error).__name__ in _CONTROL_FLOW:
             return
+        step.notes.may_call = False
         if error is None or isinstance(error, OutputParserException):
-            self._breaker.record_success()
+            breaker.record_success()
+        elif type(error) in _MISUSE and _counts_all(breaker):
+            breaker.record_failure(_Uncounted())
         else:
-            self._breaker.record_failure(error)
+            breaker.record_failure(error)
 
     def _retries(self, step: Step) -> int:
         # Who did not take two corrections in this turn will not take two more at each step.
@@ -223,6 +243,10 @@ class Mender:
         if turn.fidelity == "salvaged" and turn.failure is not None:
             self.note(step, output, turn.failure, outcome="salvaged")
         made = remade(output, turn, step.kind)
+        if made is None and step.pad.after_result(before) and is_empty(output):
+            # Nothing to remember, and some providers refuse a conversation that holds it.
+            await step.put(before)
+            return output
         if made is None:
             await self._settle(step, before, shown)
             return output
@@ -263,19 +287,24 @@ class Mender:
         step.notes.gave_up = True
         self.note(step, output, verdict.failure, attempt=verdict.attempts, outcome="gave_up")
         if self._on_exhausted == "error":
+            step.refused.append({"text": text_of(output), "message": verdict.failure.message})
             await step.put(before)
             raise NormalizationError(verdict)
-        pattern = verdict.failure.pattern
-        said = not output.tool_calls and not output.retry_messages and text_of(output).strip()
-        if said or (output.tool_calls and pattern in _ANSWERED):
+        answer = standing(step, output, verdict.failure)
+        if (answer and step.kind != "react") or is_answered(output, verdict.failure):
             await self._settle(step, before, shown)
             return output
         # The first failure tells most: later ones are what the model made of its correction.
         why = step.refused[0]["message"] if step.refused else verdict.failure.message
-        text = gave_up(why)
+        text = answer or gave_up(why)
         await step.put(before)
         await step.keep_answer(text)
         return without_calls(output, text)
+
+
+def _counts_all(breaker: Breaker) -> bool:
+    """Tell whether nobody said which errors a breaker counts; who did has the say."""
+    return type(breaker) is CircuitBreaker and getattr(breaker, "_counts", None) is None
 
 
 def _beside(step: Step, shown: list[Any]) -> list[ChatMessage]:
@@ -300,5 +329,5 @@ def _unparsed(step: Step, error: Exception) -> tuple[AgentOutput, Turn]:
     output = AgentOutput(
         response=said, retry_messages=[said, told], current_agent_name=step.agent.name
     )
-    failure = Failure(FailurePattern.MALFORMED, f"The parser refused the reply: {error}", (0, 0))
+    failure = Failure(FailurePattern.MALFORMED, f"{BY_PARSER}{error}", (0, 0))
     return output, Turn(failure=failure)

@@ -32,6 +32,8 @@ class Notes:
     """Whether memory was looked into in this turn."""
     composed: bool = False
     """Whether something was composed in this turn."""
+    may_call: bool = False
+    """Whether the breaker let a call through that was not made yet: it is asked once for each."""
     delegated: list[str] = field(default_factory=list)
     """To whom this turn was handed over."""
     plans: list[dict[str, Any]] = field(default_factory=list)

@@ -86,7 +86,6 @@ class StepPlanner:
             "fit_agent_count": len(found.names),
             "fit_agent_names": found.names,
             "explicit_specialist_workflow": found.explicit,
-            "provider_breaker_open": self._breaker is not None and self._breaker.is_open(),
             "previous_turn_had_protocol_issues": notes.streak > 0,
             "normalization_retry_streak": max(0, notes.streak - 1),
         }
@@ -99,6 +98,9 @@ class StepPlanner:
             known["retrieval_metrics"] = metrics
         if self._observe is not None:
             known |= self._observe(view)
+        if self._breaker is not None and "provider_breaker_open" not in known:
+            # Asked last: it may let one call through, which has to be made then.
+            known["provider_breaker_open"] = _is_open(self._breaker, notes)
         return known
 
     def _fitting(self, view: StepView, delegated: list[str]) -> RosterMatch:
@@ -130,6 +132,12 @@ def are(some: Sequence[object], others: Sequence[object]) -> bool:
     (True, False)
     """
     return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
+
+
+def _is_open(breaker: Breaker, notes: Notes) -> bool:
+    """Ask a breaker, unless it let a call through that was not made yet."""
+    notes.may_call = notes.may_call or not breaker.is_open()
+    return not notes.may_call
 
 
 def _budget_rule(

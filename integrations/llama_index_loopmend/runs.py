@@ -32,8 +32,9 @@ from workflows.events import (
     WorkflowTimedOutEvent,
 )
 
-from llama_index_loopmend.events import REFUSED
+from llama_index_loopmend.events import REFUSED, ProtocolIssueEvent
 from llama_index_loopmend.provider import tokens_of
+from llama_index_loopmend.steps import ASKED, REFUSED_BEFORE
 from loopmend.reading.response import read_response
 from loopmend.traces.stop import StopReason, stop_of
 from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall, TraceError
@@ -42,11 +43,15 @@ __all__ = ["Run"]
 
 _HEADER: Final = re.compile(r"^\s*(?:Thought|Action|Answer):", re.MULTILINE)
 _CAP: Final = re.compile(r"Max iterations of (\d+) reached")
+_ASKING: Final = "run_agent_step"
 _ORIGINS: Final = {
-    "run_agent_step": "model",
+    _ASKING: "model",
     "call_tool": "tool",
     "aggregate_tool_results": "tool",
 }
+# By name: older workflows tell no more of an error.
+_OURS: Final = "NormalizationError"
+_REFUSALS: Final = ("retry", "gave_up")
 _HOST_ERRORS: Final = (WorkflowRuntimeError, WorkflowTimeoutError)
 _CANCELS: Final = (WorkflowCancelledByUser, asyncio.CancelledError)
 
@@ -81,6 +86,7 @@ class Run:
         self._asked_at: float | None = None
         self._called_at: dict[str, float] = {}
         self._streamed: AgentStream | None = None
+        self._refused: list[dict[str, str]] = []
         self._unasked = False
         self._waiting = False
         self._failed_in: str | None = None
@@ -103,6 +109,8 @@ class Run:
             self._called_at[event.tool_id] = perf_counter()
         elif isinstance(event, ToolCallResult):
             self._observes(event)
+        elif isinstance(event, ProtocolIssueEvent):
+            self._refuses(event)
         elif isinstance(event, StopEvent):
             self._stops(event)
 
@@ -119,12 +127,18 @@ class Run:
 
     def step_failed(self, error: BaseException, step: str | None) -> None:
         """Take in what a step of the workflow raised; the run may go on if it is tried again."""
+        told = _told(error, step)
+        # Spans do not see what is streamed; an error of a tool may come from another run.
+        named = vars(error).get(REFUSED_BEFORE, ()) if step == _ASKING else ()
+        refused = self._refused or list(named)
+        # What the last one says is what the error is about, where that is ours.
+        last = refused.pop() if refused and told.kind == _OURS else None
+        self._flush(refused)
         if isinstance(error, _CANCELS):
             return
         self._failed_in = step
-        told = _told(error, step)
         if told.origin in ("model", "parser"):
-            self._steps.append(self._partial(told))
+            self._steps.append(self._partial(told, last))
 
     def failed(self, error: BaseException, step: str | None = None) -> None:
         """Take in what the run raised, and in which step of the workflow."""
@@ -164,10 +178,11 @@ class Run:
             metadata=self._metadata,
         )
         # What an error means for the run is for the core to say, as for all frameworks.
-        stop = stop_of(trace).reason
-        if self._error is None or stop is StopReason.ABANDONED:
+        # So is what an answer means that is none of the model's.
+        if self._error is None and self._reason != StopReason.FINAL_ANSWER.value:
             return trace
-        return trace.with_reason(stop.value)
+        stop = stop_of(trace).reason
+        return trace if stop is StopReason.ABANDONED else trace.with_reason(stop.value)
 
     def _asks(self, messages: Sequence[ChatMessage]) -> None:
         self._streamed = None
@@ -180,13 +195,24 @@ class Run:
         # Two outputs with nothing in between: the second may be the call at the cap.
         self._unasked = bool(self._steps) and self._asked_at is None
         # Replies that a planned agent refused within the step.
-        for each in output.get(REFUSED) or ():
-            error = TraceError("Retry", each["message"], "parser")
-            self._steps.append(
-                Step(text=each["text"], error=error, agent=output.current_agent_name)
-            )
+        agent = output.current_agent_name
+        self._flush([{**each, "agent": agent} for each in output.get(REFUSED) or ()])
+        if self._question is None:
+            self._question = output.get(ASKED)
         self._steps.append(_step(output, self._since(self._asked_at)))
         self._asked_at = self._streamed = None
+
+    def _refuses(self, event: ProtocolIssueEvent) -> None:
+        """Keep what was refused, in case that the step does not get to tell it."""
+        if event.outcome in _REFUSALS:
+            told = {"text": event.text, "message": event.message}
+            self._refused.append({**told, "agent": event.current_agent_name})
+
+    def _flush(self, refused: Sequence[dict[str, str]]) -> None:
+        for each in refused:
+            error = TraceError("Retry", each["message"], "parser")
+            self._steps.append(Step(text=each["text"], error=error, agent=each["agent"]))
+        self._refused = []
 
     def _observes(self, result: ToolCallResult) -> None:
         if not self._steps:
@@ -241,18 +267,21 @@ class Run:
 
     def _end(self) -> None:
         self.ended = True
+        self._flush(self._refused)
         if self._streamed is not None:
             self._steps.append(self._partial(None))
         self._seconds = self._since(self._start)
 
-    def _partial(self, error: TraceError | None) -> Step:
-        """Return the step of a call that did not end, with what was streamed of it until then."""
+    def _partial(self, error: TraceError | None, said: dict[str, str] | None = None) -> Step:
+        """Return the step of a call that did not end, with what is known of it until then."""
         streamed, self._streamed = self._streamed, None
+        if said is None and streamed is not None:
+            said = {"text": streamed.response, "agent": streamed.current_agent_name}
         return Step(
-            text="" if streamed is None else streamed.response,
+            text=said["text"] if said else "",
             error=error,
             seconds=self._since(self._asked_at),
-            agent=None if streamed is None else streamed.current_agent_name,
+            agent=said["agent"] if said else None,
         )
 
     def _since(self, start: float | None) -> float | None:

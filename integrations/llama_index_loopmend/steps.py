@@ -19,8 +19,12 @@ from llama_index_loopmend.outputs import AgentKind, kind_of
 from llama_index_loopmend.scratchpads import Scratchpad, scratchpad_of
 from loopmend.reading.tools import Toolbox
 
-__all__ = ["UNKEPT", "Step", "TakeStep", "keep", "told"]
+__all__ = ["ASKED", "REFUSED_BEFORE", "UNKEPT", "Step", "TakeStep", "keep", "told"]
 
+ASKED: Final = "asked"
+"""Where an `AgentOutput` that no model was asked for tells the user's message."""
+REFUSED_BEFORE: Final = "loopmend_refused"
+"""Where an exception tells which replies of the step were refused before it."""
 UNKEPT: Final = "unkept"
 """Where an `AgentOutput` tells that its answer may have to be written to memory."""
 
@@ -73,6 +77,12 @@ class Step:
             self.unkept = True
         else:
             await self.put([*await self.entries(), *self.pad.answer(thought, text)])
+
+    def blame(self, error: BaseException) -> None:
+        """Let an error tell which replies were refused before it; whoever records runs asks."""
+        if self.refused:
+            named = [{**each, "agent": self.agent.name} for each in self.refused]
+            vars(error)[REFUSED_BEFORE] = named  # some do not let themselves be assigned to
 
     def tell(self, event: Event) -> None:
         """Stream an event; outside of a run nobody sees it."""

@@ -63,18 +63,19 @@ def test_replies_are_mended_within_the_step(kind: str, way: str, *, streaming: b
 @pytest.mark.parametrize("kind", KINDS)
 def test_at_most_two_retries(kind: str) -> None:
     """The third refused reply is the last; what it says is the answer, as nothing is better."""
-    ran = ask(kind, *[NARRATED] * 3)
+    ran = ask(kind, *(f"{NARRATED} {'!' * n}" for n in range(2)), NARRATED)
     outcomes = [("narrated", "retry"), ("narrated", "retry"), ("narrated", "gave_up")]
-    assert ran.issues == outcomes
-    answers = {"react": "I could not go on: ", "function": NARRATED, "code": NARRATED}
-    assert ran.answer.startswith(answers[kind])
-    assert len(ran.remembered) == 2
+    assert (ran.issues, ran.answer) == (outcomes, NARRATED)
+    assert [said.removeprefix("Thought: \nAnswer: ") for said in ran.remembered] == [
+        QUESTION,
+        NARRATED,
+    ]
     assert ran.state["loopmend"]["streak"] == 1
 
 
 def test_the_count_of_retries_is_yours() -> None:
     """`max_retries` says how often; 0 is never, and then there are only words about it."""
-    assert len(ask("function", *[""] * 5, max_retries=4).llm.asked) == 5
+    assert len(ask("function", *(" " * n for n in range(5)), max_retries=4).llm.asked) == 5
     ran = ask("function", "", max_retries=0)
     assert (ran.answer, ran.issues) == (
         "I could not go on: Nothing was said.",
@@ -86,7 +87,7 @@ def test_the_count_of_retries_is_yours() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_error_instead_of_words(kind: str) -> None:
     """With `on_exhausted="error"` the run ends with all that is known, and a clean scratchpad."""
-    ran = ask(kind, *[""] * 3, on_exhausted="error")
+    ran = ask(kind, "", " ", "\n", on_exhausted="error")
     assert isinstance(ran.error, NormalizationError)
     assert ran.error.given_up.attempts == 2
     key = "current_reasoning" if kind == "react" else "scratchpad"
@@ -95,7 +96,7 @@ def test_an_error_instead_of_words(kind: str) -> None:
 
 def test_no_more_retries_in_a_turn_after_giving_up() -> None:
     """Who did not take two corrections gets none in later steps, but again in the next turn."""
-    llm = scripted(*[call("subtract", a=1)] * 3, "", *[""] * 2, "It is 3.")
+    llm = scripted(*(call("subtract", a=n) for n in range(3)), "", "", " ", "It is 3.")
     agent = planned("function", llm)
     ctx: Context[Any] = Context(agent)
     ran = run(agent, llm, ctx=ctx)

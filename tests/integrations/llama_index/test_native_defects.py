@@ -106,7 +106,7 @@ def test_d3_retries_forget_and_never_end() -> None:
     assert first < second
     theirs, ours = both("react", BAD, repeat=True, max_iterations=7)
     off = without(["retry_in_step"], "react", BAD, repeat=True, max_iterations=7)
-    assert [len(ran.llm.asked) for ran in (theirs, ours, off)] == [7, 3, 7]
+    assert [len(ran.llm.asked) for ran in (theirs, ours, off)] == [7, 2, 7]
     assert isinstance(theirs.error, WorkflowRuntimeError)
     assert isinstance(off.error, WorkflowRuntimeError)
     assert ours.answer.startswith("I could not go on: ")
@@ -169,8 +169,7 @@ def test_d6_an_answer_needs_a_thought() -> None:
         assert len(ran.llm.asked) == 4
     assert (ours.answer, len(ours.llm.asked)) == ("3", 1)
     strict = without(["tolerant_reading"], "react", "Answer: 3", repeat=True, max_iterations=4)
-    assert len(strict.llm.asked) == 3
-    assert strict.answer.startswith("I could not go on: ")
+    assert (strict.answer, len(strict.llm.asked)) == ("3", 2)
 
 
 def in_workflow(agent: Any, **hook: Any) -> Any:

@@ -86,6 +86,22 @@ def test_tokens_are_estimated_where_the_provider_is_silent() -> None:
     assert len(agent.llm.asked) == 1
 
 
+@pytest.mark.parametrize(("kind", "act"), [("react", ACT), ("function", ADD)])
+def test_what_tools_return_is_counted(kind: str, act: Any) -> None:
+    """Where the provider does not count, what is in the scratchpad is counted with the rest."""
+
+    def dump() -> str:
+        """Return a lot."""
+        return "x" * 40_000
+
+    first: Any = "Thought: a lot\nAction: dump\nAction Input: {}"
+    first = first if kind == "react" else call("dump")
+    hook = PlannerStepHook(token_budget=9_000)
+    agent = planned(kind, first, act, tools=[dump, add], hook=hook)
+    assert run(agent).text == "I cannot go on: Token budget of 9000 is used up."
+    assert len(agent.llm.asked) == 2
+
+
 def test_a_breaker_opens_and_closes_again() -> None:
     """Failures of the provider open it, then runs end in a blocker, and later one tries again."""
     now = 0.0
