@@ -44,7 +44,7 @@ def test_hook(kind: str, streaming: bool, report: list[str]) -> None:  # noqa: F
 
 
 def _run(agent: Any, streaming: bool) -> Callable[[], Any]:  # noqa: FBT001 - a parameter
-    """Return a run of an agent whose model calls a tool four times and answers."""
+    """Return runs of an agent whose model calls a tool four times and answers."""
     from llama_index.core.memory import ChatMemoryBuffer
 
     from llama_index_loopmend.testing import ScriptedLLM, call
@@ -53,10 +53,12 @@ def _run(agent: Any, streaming: bool) -> Callable[[], Any]:  # noqa: FBT001 - a 
         """Add two numbers."""
         return a + b
 
-    act = 'Thought: I have to add them.\nAction: add\nAction Input: {"a": 1, "b": 2}'
-    answer = "Thought: I can answer now.\nAnswer: It is 3."
+    # Another call each time: the same one again would be told of, which is no clean run.
+    act = 'Thought: I have to add them.\nAction: add\nAction Input: {{"a": {}, "b": 2}}'
+    answer = "Thought: I can answer now.\nAnswer: It is 6."
     react = "ReAct" in agent.__name__
-    script = [act] * 4 + [answer] if react else [call("add", a=1, b=2)] * 4 + ["It is 3."]
+    calls: list[Any] = [act.format(n) if react else call("add", a=n, b=2) for n in range(4)]
+    script = [*calls, answer if react else "It is 6."]
     llm = ScriptedLLM(script=script, repeat=True)
     made = agent(tools=[add], llm=llm, streaming=streaming)
 
