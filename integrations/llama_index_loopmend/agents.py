@@ -141,7 +141,9 @@ class PlannedCodeActAgent(PlannedSteps, CodeActAgent):  # type: ignore[misc] # w
     """A `CodeActAgent` whose steps are planned and whose replies are mended.
 
     >>> from llama_index_loopmend.testing import ScriptedLLM
-    >>> agent = PlannedCodeActAgent(code_execute_fn=print, llm=ScriptedLLM(script=[]))
+    >>> def execute(code: str) -> str:
+    ...     return "run it in a sandbox of yours"
+    >>> agent = PlannedCodeActAgent(code_execute_fn=execute, llm=ScriptedLLM(script=[]))
     >>> agent.step_hook.mode
     'enforce'
     """

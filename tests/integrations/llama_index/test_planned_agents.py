@@ -270,7 +270,8 @@ def test_hooks_are_not_written_down() -> None:
     """A hook is no part of what an agent is when it is dumped."""
     for kind in KINDS:
         assert "step_hook" not in planned(kind).model_dump(exclude={"llm", "tools"})
-    assert PlannedCodeActAgent(code_execute_fn=print, llm=ScriptedLLM(script=[])).step_hook.acts
+    made = PlannedCodeActAgent(code_execute_fn=add, llm=ScriptedLLM(script=[]))
+    assert made.step_hook.acts
 
 
 @pytest.mark.parametrize("way", WAYS)
