@@ -100,7 +100,8 @@ class CircuitBreaker:
         self.threshold = threshold
         self.cooldown = cooldown
         self._clock = clock
-        self._counts = counts
+        self.counts = counts
+        """Says whether an error counts, or `None` if all do."""
         self._lock = Lock()
         self._failures = 0
         self._opened: float | None = None
@@ -180,7 +181,7 @@ class CircuitBreaker:
 
     def _is_failure(self, error: BaseException) -> bool:
         # What is no `Exception` ends the caller's own work: a task's or the whole program's.
-        return isinstance(error, Exception) and (self._counts is None or self._counts(error))
+        return isinstance(error, Exception) and (self.counts is None or self.counts(error))
 
     def _state_at(self, now: float) -> BreakerState:
         if self._opened is None:

@@ -304,7 +304,7 @@ class Mender:
 
 def _counts_all(breaker: Breaker) -> bool:
     """Tell whether nobody said which errors a breaker counts; who did has the say."""
-    return type(breaker) is CircuitBreaker and getattr(breaker, "_counts", None) is None
+    return type(breaker) is CircuitBreaker and breaker.counts is None
 
 
 def _beside(step: Step, shown: list[Any]) -> list[ChatMessage]:
