@@ -1,1 +1,1 @@
-"""Reading what models really emit: any dialect, repaired where that is sure."""
+"""Reading what models really emit: any form, and only what was meant."""

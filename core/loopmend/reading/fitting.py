@@ -1,26 +1,77 @@
-"""Fitting a call to the tool it means: its name, its arguments, their types."""
+"""Fitting a call to the tool it names: its arguments, their names and their types.
+
+Nothing is lost and nothing is invented: what a tool cannot take as it is written, or only by a
+guess, is a failure that says what the tool takes.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from loopmend.contracts.actions import ToolCall
-from loopmend.reading.dialects.elements import JsonText
-from loopmend.reading.found import Call
-from loopmend.reading.lenient import LenientError
-from loopmend.reading.payloads import decode_value
+from loopmend.reading.inputs import positional_input, read_input
+from loopmend.reading.lexicon import role_of
+from loopmend.reading.pythonic import PythonCall
 from loopmend.reading.scalars import Tear
-from loopmend.reading.tools import Toolbox, ToolSpec
+from loopmend.reading.tools import Toolbox, ToolSpec, spelling_of
 from loopmend.reading.turn import Failure, FailurePattern, Repair
+from loopmend.reading.values import LenientError, Value, decode_value, verified
 
-__all__ = ["fit", "fit_text", "fits"]
+__all__ = ["Call", "JsonText", "decoded", "fit", "is_placeholder"]
+
+
+class JsonText(str):
+    """Text that says of itself that it is JSON."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call as the model wrote it."""
+
+    name: str
+    arguments: Any
+    """An object, text, or anything else that was written."""
+    span: tuple[int, int]
+    positional: tuple[Any, ...] = ()
+    """Arguments without a name, in order."""
+    raw: bool = False
+    """Whether the values are text that only the tool's schema can turn into values."""
+    torn: Tear = Tear.WHOLE
+    """Whether the text stops before the call does."""
+    twice: str | None = None
+    """An argument that is given twice."""
+    repairs: tuple[Repair, ...] = ()
+    missing: bool = False
+    """Whether an input was announced or required by the form, and is not there."""
+
+    @classmethod
+    def of_value(cls, name: str, arguments: Any, span: tuple[int, int], value: Value) -> Call:
+        """Return a call whose arguments a value holds."""
+        torn, twice = value.torn, value.twice
+        return cls(name, arguments, span, torn=torn, twice=twice, repairs=value.repairs)
+
+    @classmethod
+    def of_python(cls, call: PythonCall) -> Call:
+        """Return a call that is written as in Python."""
+        return cls(
+            call.name,
+            call.named,
+            call.span,
+            call.positional,
+            torn=call.torn,
+            twice=call.twice,
+            repairs=call.repairs,
+        )
+
 
 _INTEGER: Final = re.compile(r"[-+]?\d{1,300}")
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_AS_THEY_ARE: Final = frozenset({int, bool, type(None)})
 _ALIASES: Final = {
     "float": "number",
     "double": "number",
@@ -31,259 +82,345 @@ _ALIASES: Final = {
     "list": "array",
     "tuple": "array",
 }
+_PYTHON_TYPES: Final[dict[str, tuple[type, ...]]] = {"object": (dict,), "array": (list,)}
+_DEEPEST: Final = 12
+_OBJECT: Final = re.compile(r"\s*\{\s*[\"']?\w+[\"']?\s*[:=]")
+# A slot of a template: several words in angle brackets, or in capitals for somebody to fill in.
+_SLOT: Final = re.compile(
+    r"\s*(?:<(?!/)[A-Za-z]+(?:[ _\-][A-Za-z\-_]+)+>|YOUR_[A-Z_]+|[A-Z]+_[A-Z_]*HERE)\s*"
+)
 
 
 def fit(call: Call, tools: Toolbox | None, repairs: list[Repair]) -> ToolCall | Failure:
     """Return the call as the tool takes it, or why it cannot be made for sure."""
-    if tools is None:
-        return _unfitted(call)
-    spec, mended = tools.find(call.name)
-    if spec is None and call.name.isdigit():
-        spec, mended = _by_arguments(call.arguments, tools), True
-    if spec is None:
-        message = f"There is no tool `{call.name[:80]}`."
-        return Failure(
-            FailurePattern.UNKNOWN_TOOL, message, call.span, call.name, tools.nearest(call.name)
-        )
-    if mended:
-        repairs.append(Repair(f"tool name `{call.name[:60]}`", call.span))
-    if not spec.known:
-        return _unfitted(replace(call, name=spec.name))
-    return _fitted(call, spec, repairs)
-
-
-def fits(name: str, arguments: Any, tools: Toolbox) -> bool:
-    """Tell quickly whether a call is one that `fit` would return as it is.
-
-    Where that takes a second look, such as into nested values, the answer is no.
-    """
-    spec = tools.tools.get(name)
-    if spec is None or not spec.known or not isinstance(arguments, dict):
-        return False
-    for key, value in arguments.items():
-        schema = spec.parameters.get(key)
-        if schema is None:
-            return False
-        if type(value) is str:
-            if not isinstance(schema, dict) or schema.get("type") != "string":
-                return False
-        elif type(value) not in _AS_THEY_ARE:
-            return False
-    return all(key in arguments for key in spec.required)
-
-
-def fit_text(name: str, text: str, tools: Toolbox) -> str | dict[str, Any] | None:
-    """Return what a tool takes of one line of plain text, or `None` if that takes a second look."""
-    spec = tools.tools.get(name)
-    if spec is None:
-        return None
-    if not spec.known:
-        return text
-    arguments = _single(text, spec) or {}
-    schema = next((spec.parameters.get(key) for key in arguments), None)
-    plainly = isinstance(schema, dict) and schema.get("type") == "string"
-    return arguments if plainly else None
-
-
-def _by_arguments(arguments: Any, tools: Toolbox) -> ToolSpec | None:
-    """Return the one tool that takes just these arguments, for a call that is only numbered."""
-    given = set(arguments) if isinstance(arguments, dict) else set()
-    fitting = [
-        spec
-        for spec in tools.tools.values()
-        if spec.known and set(spec.required) <= given <= set(spec.parameters)
-    ]
-    return fitting[0] if len(fitting) == 1 else None
-
-
-def _unfitted(call: Call) -> ToolCall | Failure:
+    spec = None
+    if tools is not None:
+        spec = tools.find(call.name)
+        if spec is None:
+            return Failure(
+                FailurePattern.UNKNOWN_TOOL,
+                f"There is no tool `{call.name[:80]}`.",
+                call.span,
+                call.name,
+                tools.nearest(call.name),
+            )
     if call.torn:
-        return _cut_off(call)
+        message = f"The call of `{call.name[:80]}` is truncated or malformed."
+        return Failure(FailurePattern.TRUNCATED, message, call.span, call.name)
+    if call.twice is not None:
+        return _twice(call.name, call.twice, call)
+    repairs += call.repairs
+    name = call.name.strip().replace("\\_", "_") if spec is None else spec.name
+    if name != call.name:
+        repairs.append(Repair(f"tool name `{call.name[:60]}`", call.span))
+    if spec is None or not spec.known:
+        return _loose(name, call)
+    return _Fit(call, spec, repairs).run()
+
+
+def _loose(name: str, call: Call) -> ToolCall | Failure:
+    """Return a call of a tool of which only the name is known, if that."""
+    if len(call.positional) == 1 and isinstance(call.positional[0], dict) and not call.arguments:
+        call = replace(call, arguments=call.positional[0], positional=())
     if call.positional:
-        message = f"The arguments of `{call.name}` have no names."
+        message = f"The arguments of `{name[:80]}` have no names."
         return Failure(FailurePattern.BAD_ARGUMENTS, message, call.span, call.name)
-    return ToolCall(call.name.replace("\\_", "_"), _loose_arguments(call))
-
-
-def _loose_arguments(call: Call) -> Any:
-    arguments = _decoded(call.arguments)
+    if call.missing and call.arguments != "":
+        return _no_input(name, call)
+    arguments = decoded(call.arguments)
     if isinstance(arguments, dict):
         inner = arguments.get("properties")
         if len(arguments) == 1 and isinstance(inner, dict):
-            return inner
-        return {
-            key: _guess(value, value) if isinstance(value, JsonText) else value
+            arguments = inner
+        if (echo := _echo(arguments)) is not None:
+            return _template(name, echo, call)
+        arguments = {
+            key: _guess(value) if isinstance(value, JsonText) else value
             for key, value in arguments.items()
         }
-    return {} if arguments is None else arguments
+    return ToolCall(name, {} if arguments is None else arguments)
 
 
-def _cut_off(call: Call) -> Failure:
-    message = f"The call of `{call.name[:80]}` is cut off or too broken to be sure."
-    return Failure(FailurePattern.TRUNCATED, message, call.span, call.name)
+def _no_input(name: str, call: Call) -> Failure:
+    message = f"`{name[:80]}` is named, but its input is missing."
+    return Failure(FailurePattern.MISSING_INPUT, message, call.span, call.name)
 
 
-def _decoded(arguments: Any) -> Any:
+def _twice(name: str, key: str, call: Call) -> Failure:
+    message = f"`{name[:80]}` is given `{key[:80]}` twice."
+    return Failure(FailurePattern.MALFORMED, message, call.span, call.name)
+
+
+def _template(name: str, key: str, call: Call) -> Failure:
+    message = f"`{key[:80]}` of `{name[:80]}` is a placeholder, not a value."
+    return Failure(FailurePattern.TEMPLATE_ECHO, message, call.span, call.name)
+
+
+def _echo(arguments: Mapping[str, Any]) -> str | None:
+    """Return an argument whose value is a placeholder or its own schema."""
+    for key, value in arguments.items():
+        if isinstance(value, str) and is_placeholder(key, value):
+            return key
+        if isinstance(value, dict) and isinstance(value.get("type"), str) and _is_schema(value):
+            return key
+    if _is_schema(arguments) and isinstance(arguments.get("type"), str):
+        return "properties"
+    return None
+
+
+def is_placeholder(key: str, value: str) -> bool:
+    """Tell whether a value is an unfilled slot: dots, `value`, or the key itself in brackets."""
+    plain = value.strip().lower()
+    if plain in ("...", "\u2026", "value", "<value>", "string", "<string>"):
+        return True
+    if _SLOT.fullmatch(value) and (plain[0] != "<" or role_of(plain.strip("<> ")) is None):
+        return True
+    return plain[:1] in ("<", "{", "[") and plain.strip("<>{}[] ") == key.lower()
+
+
+def _is_schema(value: Mapping[str, Any]) -> bool:
+    return "properties" in value or (
+        value.get("type") in ("string", "integer", "number", "boolean", "array", "object", "str")
+        and set(value) <= {"type", "description", "title", "default", "enum", "items", "format"}
+    )
+
+
+def decoded(arguments: Any) -> Any:
     """Undo the encoding of an object as text, however often it was encoded."""
     for _ in range(3):
-        if not isinstance(arguments, str) or not arguments.lstrip().startswith(("{", '"')):
+        if not isinstance(arguments, str) or not arguments.lstrip().startswith(("{", '"{', '"\\"')):
             break
+        text = arguments.strip()
         try:
-            inner = decode_value(arguments.strip(), 0)
+            inner = decode_value(text, 0)
         except LenientError:
             break
-        if (
-            inner.torn
-            or not isinstance(inner.value, (dict, str))
-            or arguments.strip()[inner.end :].strip()
-        ):
+        inner = verified(text, inner)
+        if inner.torn or inner.twice or text[inner.end :].strip():
             break
         arguments = inner.value
     return arguments
 
 
-def _fitted(call: Call, spec: ToolSpec, repairs: list[Repair]) -> ToolCall | Failure:
-    arguments = _decoded(call.arguments)
-    if arguments is None:
-        arguments = {}
-    if not isinstance(arguments, dict):
-        arguments = _single(arguments, spec)
-        if arguments is None:
-            message = f"The arguments of `{spec.name}` are not an object."
-            return Failure(FailurePattern.BAD_ARGUMENTS, message, call.span, call.name)
-    arguments = _unwrapped(arguments, spec)
-    arguments = _placed(call, arguments, spec)
-    if arguments is None:
-        message = f"The arguments of `{spec.name}` have no names and do not fit its parameters."
-        return Failure(FailurePattern.BAD_ARGUMENTS, message, call.span, call.name)
-    missing = [name for name in spec.required if name not in arguments]
-    unknown = [name for name in arguments if name not in spec.parameters]
-    if call.torn is Tear.CUT or (call.torn and missing):
-        return _cut_off(call)
-    if missing and unknown:
-        message = f"`{spec.name}` needs `{missing[0]}` and does not know `{unknown[0]}`."
-        return Failure(FailurePattern.BAD_ARGUMENTS, message, call.span, call.name)
-    coerced = {}
-    for name, value in arguments.items():
-        schema = spec.parameters.get(name)
-        new = (
-            _coerce(value, schema, raw=call.raw)
-            if isinstance(schema, dict)
-            else _guess(value, value)
-            if isinstance(value, JsonText)
-            else value
-        )
-        if new is not value and type(new) is not type(value) and not call.raw:
-            repairs.append(Repair(f"type of `{name}`", call.span))
-        coerced[name] = str(new) if isinstance(new, JsonText) else new
-    return ToolCall(spec.name, coerced)
+class _Fit:
+    def __init__(self, call: Call, spec: ToolSpec, repairs: list[Repair]) -> None:
+        self.call = call
+        self.spec = spec
+        self.repairs = repairs
+        self.raw = call.raw
+        self.twice: str | None = None
 
+    def run(self) -> ToolCall | Failure:
+        arguments = self._object()
+        if isinstance(arguments, Failure):
+            return arguments
+        arguments = self._keys(self._unwrapped(arguments))
+        if self.twice is not None:
+            return _twice(self.spec.name, self.twice, self.call)
+        placed = self._placed(arguments)
+        if placed is None:
+            return self._bad(f"The arguments of `{self.spec.name}` do not fit its parameters")
+        arguments = placed
+        missing = [name for name in self.spec.required if name not in arguments]
+        if missing:
+            if self.call.missing:
+                return _no_input(self.spec.name, self.call)
+            unknown = [f"`{name}`" for name in arguments if name not in self.spec.parameters]
+            instead = f" and does not accept {', '.join(unknown[:3])}" if unknown else ""
+            needs = ", ".join(f"`{name}`" for name in missing)
+            return self._bad(f"`{self.spec.name}` needs {needs}{instead}")
+        if (echo := _echo(arguments)) is not None and not self._takes_objects(echo):
+            return _template(self.spec.name, echo, self.call)
+        return self._typed(arguments)
 
-def _single(value: Any, spec: ToolSpec) -> dict[str, Any] | None:
-    """Give a lone value to the one parameter that can take it."""
-    names = list(spec.required) if len(spec.required) == 1 else list(spec.parameters)
-    if len(names) != 1:
-        if not spec.parameters and value in ("", [], "{}"):
+    def _bad(self, what: str) -> Failure:
+        message = f"{what}."
+        return Failure(FailurePattern.BAD_ARGUMENTS, message, self.call.span, self.call.name)
+
+    def _object(self) -> dict[str, Any] | Failure:
+        """Return the arguments as an object, if they are one or can become one."""
+        arguments = decoded(self.call.arguments)
+        if isinstance(arguments, dict):
+            return arguments
+        if arguments is None or (self.call.missing and arguments == ""):
             return {}
-        return None
-    return {names[0]: value}
-
-
-def _unwrapped(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
-    """Take off a wrapper that the tool does not know."""
-    if len(arguments) == 1:
-        key, inner = next(iter(arguments.items()))
-        inner = _decoded(inner)
-        if (
-            key not in spec.parameters
-            and isinstance(inner, dict)
-            and all(k in spec.parameters for k in inner)
-        ):
-            return inner
-    return arguments
-
-
-def _placed(call: Call, arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any] | None:
-    if not call.positional:
-        return arguments
-    if (
-        len(call.positional) == 1
-        and isinstance(call.positional[0], dict)
-        and not arguments
-        and all(k in spec.parameters for k in call.positional[0])
-    ):
-        return call.positional[0]
-    free = [name for name in spec.parameters if name not in arguments]
-    if len(call.positional) > len(free):
-        return None
-    return {**dict(zip(free, call.positional, strict=False)), **arguments}
-
-
-def _coerce(value: Any, schema: dict[str, Any], *, raw: bool) -> Any:
-    """Turn a value into the type that a parameter takes, where nothing is lost by it."""
-    kinds = _kinds(schema)
-    if isinstance(value, str):
-        return _from_text(value, kinds, raw=raw)
-    if (
-        isinstance(value, float)
-        and "integer" in kinds
-        and "number" not in kinds
-        and value.is_integer()
-    ):
-        return int(value)
-    if isinstance(value, dict) and isinstance(schema.get("properties"), dict):
-        return {
-            k: _coerce(v, schema["properties"][k], raw=raw)
-            if isinstance(schema["properties"].get(k), dict)
-            else v
-            for k, v in value.items()
-        }
-    if isinstance(value, list) and isinstance(schema.get("items"), dict):
-        return [_coerce(item, schema["items"], raw=raw) for item in value]
-    return value
-
-
-def _kinds(schema: dict[str, Any]) -> set[str]:
-    kind = schema.get("type")
-    kinds = {kind} if isinstance(kind, str) else set(kind) if isinstance(kind, list) else set()
-    kinds = {_ALIASES.get(name, name) for name in kinds if isinstance(name, str)}
-    for key in ("anyOf", "oneOf"):
-        for option in schema.get(key) or ():
-            if isinstance(option, dict):
-                kinds |= _kinds(option)
-    return kinds
-
-
-def _from_text(value: str, kinds: set[str], *, raw: bool) -> Any:
-    text = value.strip()
-    if "string" in kinds and not (text in ("null", "None") and "null" in kinds and raw):
+        if isinstance(arguments, str):
+            if _OBJECT.match(arguments) and _structure(arguments.strip()) is None:
+                return self._bad(f"The arguments of `{self.spec.name}` cannot be read")
+            found = read_input(arguments, self.spec)
+        else:
+            found = positional_input(arguments, self.spec)
+        if found is None:
+            return self._bad(f"The arguments of `{self.spec.name}` are not an object")
+        value, repair = found
+        self.raw = self.raw or repair == "input by position"
+        if repair:
+            self.repairs.append(Repair(repair, self.call.span))
         return value
-    if "integer" in kinds and _INTEGER.fullmatch(text):
-        return int(text)
-    if "number" in kinds and _NUMBER.fullmatch(text):
-        return int(text) if _INTEGER.fullmatch(text) else float(text)
-    if "boolean" in kinds and text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    if "null" in kinds and text in ("null", "None"):
-        return None
-    if kinds & {"object", "array"}:
-        found = _structure(text)
-        if isinstance(found, dict if "object" in kinds and "array" not in kinds else (dict, list)):
-            return found
-    if not kinds and raw:
-        return _guess(text, value)
-    if raw and text in ("null", "None"):
-        return None
-    return value
+
+    def _unwrapped(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Take off a wrapper that the tool does not know."""
+        if len(arguments) != 1:
+            return arguments
+        key, inner = next(iter(arguments.items()))
+        inner = decoded(inner)
+        if key in self.spec.parameters or not isinstance(inner, dict):
+            return arguments
+        if inner and all(self._parameter(k) for k in inner):
+            self.repairs.append(Repair(f"wrapper `{key[:60]}`", self.call.span))
+            return inner
+        return arguments
+
+    def _parameter(self, key: str) -> str | None:
+        """Return the parameter that a key names, in whatever spelling."""
+        if key in self.spec.parameters:
+            return key
+        spelled = [name for name in self.spec.parameters if spelling_of(name) == spelling_of(key)]
+        return spelled[0] if len(spelled) == 1 else None
+
+    def _keys(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in arguments.items():
+            name = self._parameter(key) or key
+            if name != key and (name in arguments or name in found):
+                self.twice = name
+            if name != key:
+                self.repairs.append(Repair(f"name of `{key[:60]}`", self.call.span))
+            found[name] = value
+        return found
+
+    def _placed(self, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """Give arguments without a name to the parameters in their order."""
+        given = self.call.positional
+        if not given:
+            return arguments
+        if len(given) == 1 and isinstance(given[0], dict) and not arguments:
+            inner = self._keys(given[0])
+            if all(key in self.spec.parameters for key in inner):
+                return inner
+        free = list(self.spec.parameters)[: len(given)]
+        if len(given) > len(free) or any(name in arguments for name in free):
+            return None
+        self.repairs.append(Repair("arguments without names", self.call.span))
+        return {**dict(zip(free, given, strict=False)), **arguments}
+
+    def _takes_objects(self, key: str) -> bool:
+        schema = self.spec.parameters.get(key)
+        return isinstance(schema, dict) and "object" in self._kinds(schema)
+
+    def _typed(self, arguments: dict[str, Any]) -> ToolCall | Failure:
+        found: dict[str, Any] = {}
+        for name, value in arguments.items():
+            schema = self.spec.parameters.get(name)
+            if not isinstance(schema, dict):
+                found[name] = _guess(value) if isinstance(value, JsonText) else value
+                continue
+            schema = self._resolved(schema)
+            new = self._coerced(value, schema, 0)
+            kinds = self._kinds(schema)
+            if new is None and name in self.spec.required and kinds and not kinds & {"null", "any"}:
+                return self._bad(f"`{name}` of `{self.spec.name}` takes {_listed(kinds)}")
+            if isinstance(new, (dict, list)) and kinds and not kinds & {"object", "array", "any"}:
+                return self._bad(f"`{name}` of `{self.spec.name}` takes {_listed(kinds)}")
+            new = self._chosen(new, schema)
+            if type(new) is not type(value) and not self.raw and not isinstance(value, JsonText):
+                self.repairs.append(Repair(f"type of `{name}`", self.call.span))
+            found[name] = str(new) if isinstance(new, JsonText) else new
+        return ToolCall(self.spec.name, found)
+
+    def _chosen(self, value: Any, schema: dict[str, Any]) -> Any:
+        """Return the one of a fixed set of values that is meant but for its case."""
+        options = schema.get("enum")
+        if not isinstance(options, list) or value in options or not isinstance(value, str):
+            return value
+        fold = value.strip().lower()
+        alike = [o for o in options if isinstance(o, str) and o.lower() == fold]
+        if len(alike) == 1:
+            self.repairs.append(Repair(f"case of `{value[:60]}`", self.call.span))
+            return alike[0]
+        return value
+
+    def _resolved(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Follow references and take what is combined as one."""
+        for _ in range(_DEEPEST):
+            ref = schema.get("$ref")
+            if not isinstance(ref, str):
+                break
+            target = self.spec.definitions.get(ref.rpartition("/")[2])
+            if not isinstance(target, dict):
+                break
+            schema = {**target, **{k: v for k, v in schema.items() if k != "$ref"}}
+        combined = [part for part in schema.get("allOf") or () if isinstance(part, dict)]
+        for part in combined[:_DEEPEST]:
+            schema = {**self._resolved(part), **{k: v for k, v in schema.items() if k != "allOf"}}
+        return schema
+
+    def _kinds(self, schema: dict[str, Any], depth: int = 0) -> set[str]:
+        schema = self._resolved(schema)
+        kind = schema.get("type")
+        kinds = {kind} if isinstance(kind, str) else set(kind) if isinstance(kind, list) else set()
+        kinds = {_ALIASES.get(name, name) for name in kinds if isinstance(name, str)}
+        for key in ("anyOf", "oneOf"):
+            for option in schema.get(key) or ():
+                if isinstance(option, dict) and depth < _DEEPEST:
+                    inner = self._kinds(option, depth + 1)
+                    kinds |= inner or {"any"}
+        return kinds
+
+    def _coerced(self, value: Any, schema: dict[str, Any], depth: int) -> Any:
+        """Turn a value into the type that a parameter takes, where nothing is lost by it."""
+        schema = self._resolved(schema)
+        kinds = self._kinds(schema)
+        if isinstance(value, str):
+            value = self._from_text(value, kinds)
+        if self.raw and isinstance(value, dict) and len(value) == 1 and kinds == {"array"}:
+            value = next(iter(value.values()))  # `<tags><item>a</item></tags>`
+            value = value if isinstance(value, list) else [value]
+        if depth > _DEEPEST:
+            return value
+        if isinstance(value, float) and kinds & {"integer"} and "number" not in kinds:
+            return int(value) if value.is_integer() else value
+        if isinstance(value, dict) and isinstance(inner := schema.get("properties"), dict):
+            return {
+                k: self._coerced(v, inner[k], depth + 1) if isinstance(inner.get(k), dict) else v
+                for k, v in value.items()
+            }
+        if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
+            return [self._coerced(item, items, depth + 1) for item in value]
+        return value
+
+    def _from_text(self, value: str, kinds: set[str]) -> Any:
+        text = value.strip()
+        raw = self.raw or isinstance(value, JsonText)
+        nothing = raw and text in ("null", "None")
+        if "string" in kinds and not (nothing and "null" in kinds):
+            return value
+        if "integer" in kinds and _INTEGER.fullmatch(text):
+            return int(text)
+        if "number" in kinds and _NUMBER.fullmatch(text):
+            return int(text) if _INTEGER.fullmatch(text) else float(text)
+        if "boolean" in kinds and text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        if nothing or ("null" in kinds and text in ("null", "None")):
+            return None
+        wanted = tuple(t for kind in kinds for t in _PYTHON_TYPES.get(kind, ()))
+        if wanted:
+            found = _structure(text)
+            return found if isinstance(found, wanted) else value
+        return _guess(value) if raw and not kinds else value
+
+
+def _listed(kinds: set[str]) -> str:
+    return " or ".join(sorted(kinds))
 
 
 def _structure(text: str) -> Any:
     for candidate in (text, text.replace('\\"', '"') if '\\"' in text else text):
         try:
-            found = decode_value(candidate, 0)
+            found = verified(candidate, decode_value(candidate, 0))
         except LenientError:
             continue
-        if not found.torn and not candidate[found.end :].strip():
+        if not found.torn and not found.twice and not candidate[found.end :].strip():
             if candidate is not text:
                 try:
                     return json.loads(json.loads(f'"{text}"'))
@@ -293,8 +430,8 @@ def _structure(text: str) -> Any:
     return None
 
 
-def _guess(text: str, value: str) -> Any:
+def _guess(value: Any) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return json.loads(value)
+    except (TypeError, ValueError, RecursionError):
         return value

@@ -16,7 +16,7 @@ from loopmend.reading.scalars import QUOTES, LenientError, ScalarScanner, Tear
 
 __all__ = ["Decoded", "LenientError", "Scanner", "decode_at"]
 
-_KEY: Final = re.compile(r"[\w$][\w$.\-]*")
+_KEY: Final = re.compile(r"[\w$][\w$.\-\\]*")
 _CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
 
 
@@ -30,6 +30,8 @@ class Decoded:
     """What was put right, and where."""
     torn: Tear = Tear.WHOLE
     """Whether the text stops before the value does."""
+    twice: str | None = None
+    """A key that an object has twice."""
 
 
 def decode_at(text: str, position: int = 0) -> Decoded:
@@ -40,7 +42,7 @@ def decode_at(text: str, position: int = 0) -> Decoded:
     """
     scanner = Scanner(text, position)
     value = scanner.value()
-    return Decoded(value, scanner.at, scanner.repairs, scanner.torn)
+    return Decoded(value, scanner.at, scanner.repairs, scanner.torn, scanner.twice)
 
 
 class Scanner(ScalarScanner):
@@ -62,6 +64,8 @@ class Scanner(ScalarScanner):
         if char == "":
             msg = "no value"
             raise LenientError(msg, self.at)
+        if char == "<" and (token := self.token()):
+            return self.token_string(token)
         found = self.bare()
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
         if is_number and self.at == len(self.text) and (self.depth or self.parentheses):
@@ -107,21 +111,22 @@ class Scanner(ScalarScanner):
         if sign == "":
             self.tear(Tear.CUT)
             return
-        if sign not in (":", "="):
+        if sign not in (":", "=", "\uff1a"):
             msg = "a key without a value"
             raise LenientError(msg, self.at)
-        if sign == "=":
-            self.mend("`=` for `:`", self.at)
+        if sign != ":":
+            self.mend(f"`{sign}` for `:`", self.at)
         self.at += 1
         following = self.peek()
         if following == "":
             self.tear(Tear.CUT)
             return
         if following in ("}", ","):
-            self.mend("missing value", self.at)
-            found[key] = None
-        else:
-            found[key] = self.value()
+            msg = "a key without a value"
+            raise LenientError(msg, self.at)
+        if key in found:
+            self.twice = key
+        found[key] = self.value()
         self._separator("}")
 
     def _close(self) -> None:
@@ -134,6 +139,8 @@ class Scanner(ScalarScanner):
     def _key(self, char: str) -> str:
         if char in QUOTES:
             return self.string()
+        if char == "<" and (token := self.token()):
+            return self.token_string(token)
         match = _KEY.match(self.text, self.at)
         if not match:
             msg = "no key"
@@ -159,7 +166,8 @@ class Scanner(ScalarScanner):
 
     def _separator(self, closer: str) -> None:
         char = self.peek()
-        if char == ",":
+        if char in (",", "\uff0c"):
+            self.mend_if(char != ",", "`\uff0c` for `,`")
             self.at += 1
             if self.peek() == closer:
                 self.mend("trailing comma", self.at)

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loopmend.reading.found import Call, Found
-from loopmend.reading.lenient import LenientError
-from loopmend.reading.payloads import decode_value
+from loopmend.reading.fitting import Call
 from loopmend.reading.turn import Failure, FailurePattern
+from loopmend.reading.values import LenientError, decode_value
 
-__all__ = ["name_of", "read_native"]
+__all__ = ["name_of", "native_calls_in"]
 
 
-def read_native(calls: Sequence[Any], length: int) -> Found:
-    """Read OpenAI's, LangChain's and LlamaIndex's calls, as dicts or objects."""
+def native_calls_in(calls: Sequence[Any], length: int) -> tuple[list[Call], Failure | None]:
+    """Read OpenAI's, LangChain's and LlamaIndex's calls, and why one cannot be read."""
     span = (length, length)
     found = [Call(*_named(call), span) for call in calls]
-    failure = next((fault for call in found if (fault := _fault(call)) is not None), None)
-    return Found(span, found, failure=failure)
+    return found, next((fault for call in found if (fault := _fault(call)) is not None), None)
 
 
 def _fault(call: Call) -> Failure | None:
@@ -32,7 +30,7 @@ def _fault(call: Call) -> Failure | None:
         message = f"The arguments of `{call.name[:80]}` cannot be read."
         return Failure(FailurePattern.MALFORMED, message, call.span, call.name)
     if value.torn:
-        message = f"The arguments of `{call.name[:80]}` are cut off or too broken to be sure."
+        message = f"The arguments of `{call.name[:80]}` are truncated or malformed."
         return Failure(FailurePattern.TRUNCATED, message, call.span, call.name)
     if text[value.end :].strip():
         message = f"More follows the arguments of `{call.name[:80]}`."

@@ -1,4 +1,4 @@
-"""Reading a turn: every dialect by its evidence, then the tools, then what is left."""
+"""Reading a turn: from the text to its tree, to what it asks for, to what is surely meant."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+from typing import Final as Constant
 
 from loopmend._arguments import not_text
-from loopmend.contracts.actions import AgentAction, AskUser, Final, ToolCall, parse_action
+from loopmend.contracts.actions import AgentAction, AskUser, Final, ToolCall
 from loopmend.contracts.signals import (
     Answer,
     Clarification,
@@ -18,30 +19,27 @@ from loopmend.contracts.signals import (
     Uncertain,
     Yield,
 )
-from loopmend.errors import ActionParseError
-from loopmend.reading.clean import read_clean
-from loopmend.reading.dialects import DIALECTS
-from loopmend.reading.fitting import fit, fit_text, fits
-from loopmend.reading.found import Call, Dialect, Found, Source
-from loopmend.reading.intent import find_fault, has_markup, is_plain
-from loopmend.reading.native import read_native
-from loopmend.reading.segments import segment
+from loopmend.reading.calls import collect
+from loopmend.reading.candidates import Candidate, Found
+from loopmend.reading.evidence import Around, Doubt, why_not_meant
+from loopmend.reading.fitting import Call, fit
+from loopmend.reading.native import native_calls_in
+from loopmend.reading.prose import find_fault
+from loopmend.reading.quick import quick_turn
 from loopmend.reading.signals import read_signal
+from loopmend.reading.source import Source
+from loopmend.reading.spans import grow
 from loopmend.reading.tools import Toolbox, Tools, toolbox_of
 from loopmend.reading.turn import Failure, FailurePattern, Fidelity, ReadingConfig, Repair, Turn
+from loopmend.reading.values import LenientError, decode_value
 
-__all__ = ["read_turn"]
+__all__ = ["read_slowly", "read_turn"]
 
 _DEFAULT = ReadingConfig()
-# Only before a thought or an action is it another turn; a quiz may hold questions as well.
-_NEXT_QUESTION = re.compile(
-    r"^[ \t]*Question(?: \d{1,3})?:[^\n]*\n\s{0,20}(?:Thought|Action)(?: \d{1,3})?:", re.MULTILINE
-)
-# Only as ReAct asks for it: a thought, and then the answer.
-_ANSWER_HEADER = re.compile(r"\A\s{0,20}Thought:[^\n]*\n\s{0,20}(?:Final )?Answer:")
-# A wrapper such as `<function_calls>` may stand between the word and the call.
-_EXAMPLE = re.compile(
-    r"\b(?:for example|example|e\.g\.)\s*[:,]\s*(?:<[\w:]{1,40}>\s*)?\Z", re.IGNORECASE
+_STRAY: Constant = re.compile(r"\s*[\]})]+")
+_NEEDS_NO_TOOL: Constant = re.compile(
+    r"\A\s*(?:[^\n?]{0,40}\btool\b[^\n?]{0,20}\?)\s*No(?:[.,!]|\s*\n|\s*\Z)\s*(?P<answer>.*)\Z",
+    re.DOTALL | re.IGNORECASE,
 )
 
 
@@ -54,8 +52,8 @@ def read_turn(
 ) -> Turn:
     """Read what a model emitted into the actions it asks for, or say why not.
 
-    No model is called and none is guessed: every dialect is tried by its evidence in the
-    text. What had to be put right is listed; what cannot be read for sure is a failure.
+    No model is called and none is guessed. What had to be put right is listed; what cannot be
+    read for sure, or may only be shown, is a failure.
 
     Args:
         text: What the model emitted.
@@ -71,76 +69,60 @@ def read_turn(
     ... # doctest: +ELLIPSIS
     Turn(actions=(ToolCall(name='search', arguments={'q': 'rust'}, type='tool_call'),), ...
     >>> read_turn("I will use the `search` tool.", tools=["search"]).failure.message
-    'It is told what will be done with `search`, but nothing is called.'
+    'The model described a call to `search` without making it.'
+    >>> read_turn('The page says: "search(q=1)"', tools=["search"]).actions[0].type
+    'final'
     """
     if not isinstance(text, str):
         raise not_text(text, "text")
     toolbox = toolbox_of(tools)
-    if native_calls:
-        return _strictly(_native(text, toolbox, native_calls, config), config)
-    if "Question" in text and (end := _run_on(text)) is not None:
-        return _strictly(_until(text, end, toolbox, config), config)
-    if not config.dialects and text.startswith("Thought: "):
-        clean = read_clean(text, phrases=config.detect_signals is True)
-        if clean is not None and (clean := _fitted(clean, toolbox)) is not None:
-            return clean
-    if not config.dialects and is_plain(text) and _takes_prose(config):
-        return Turn((Final(text.strip()),), span=(0, len(text)))
-    source = Source(segment(text), toolbox)
-    found, dialect = _find(source, (*config.dialects, *DIALECTS))
-    if found is not None and config.native and _only_talk(source, found, dialect):
-        found = None
-    if found is not None:
-        return _strictly(_conclude(source, _chosen(found, config), dialect, config), config)
-    return _strictly(_unended(source, config) or _plain(source, config), config)
-
-
-def _only_talk(source: Source, found: Found, dialect: str | None) -> bool:
-    """Tell whether a text only talks of calls, where they would go through the interface."""
-    if dialect == "react" and (found.calls or found.failure is not None):
-        names = [call.name for call in found.calls]
-        known = source.tools is not None and any(source.tools.find(n)[0] for n in names)
-        return not known
-    if dialect == "objects" and source.tools is not None:
-        tools = source.tools
-        return all(not tools.find(c.name)[0] and not tools.nearest(c.name) for c in found.calls)
-    if found.failure is not None and not found.calls:
-        return not has_markup(source.segments.say(), native=True)
-    if dialect == "calls":  # prose after a call explains it
-        return bool(source.text[found.span[1] :].strip("` \n\t]);"))
-    return False
-
-
-def _run_on(text: str) -> int | None:
-    """Return where a model goes on with a question of its own, as if it were another example."""
-    for match in _NEXT_QUESTION.finditer(text):
-        if text[: match.start()].strip():
-            return match.start()
-    return None
-
-
-def _until(text: str, end: int, tools: Toolbox | None, config: ReadingConfig) -> Turn:
-    """Read a text up to a place, and note that the rest was cut off."""
-    turn = read_turn(text[:end], tools=tools, config=replace(config, strict=False))
-    repair = Repair("made-up question cut off", (end, len(text)))
-    fidelity: Fidelity = "repaired" if turn.fidelity == "exact" else turn.fidelity
-    return replace(turn, fidelity=fidelity, repairs=(*turn.repairs, repair))
-
-
-def _takes_prose(config: ReadingConfig) -> bool:
-    """Tell whether prose is the answer as it is, and phrases in it do not matter."""
-    return config.detect_signals is not True and config.plain_text == "answer"
-
-
-def _fitted(turn: Turn, tools: Toolbox | None) -> Turn | None:
-    """Return a turn of one action as the tools take it, if that is plain to see."""
-    if tools is None or not isinstance(call := turn.actions[0], ToolCall):
+    if not native_calls and (turn := quick_turn(text, toolbox, config)) is not None:
         return turn
-    arguments = fit_text(call.name, call.arguments, tools)
-    if arguments is None or arguments is call.arguments:
-        return None if arguments is None else turn
-    fitted = ToolCall(call.name, arguments)
-    return Turn((fitted,), turn.thought, dialect="react", span=turn.span)
+    return read_slowly(text, toolbox, native_calls, config)
+
+
+def read_slowly(
+    text: str, tools: Toolbox | None, native_calls: Sequence[Any] | None, config: ReadingConfig
+) -> Turn:
+    """Read a turn the long way, which knows everything."""
+    source = Source(text)
+    turn = _turn(source.text, tools, native_calls, config)
+    if source.changed not in (None, "brackets") and (turn.dialect is None or native_calls):
+        # Nothing was read out of the text: then nothing in it is put right.
+        return _strictly(_turn(text, tools, native_calls, config), config)
+    return _strictly(_placed(turn, source), config)
+
+
+def _turn(
+    text: str, tools: Toolbox | None, native_calls: Sequence[Any] | None, config: ReadingConfig
+) -> Turn:
+    tree = grow(text, tools)
+    found = collect(tree, tools)
+    if (found.too_many or not tree.whole) and not (config.native or native_calls):
+        message = "The reply holds more markup than can be read for sure."
+        failure = Failure(FailurePattern.MALFORMED, message, (0, len(text)))
+        return Turn(failure=failure)
+    reading = _Reading(tree.text, found, tools, config)
+    return reading.native(native_calls) if native_calls else reading.text_turn()
+
+
+def _placed(turn: Turn, source: Source) -> Turn:
+    """Move all spans back to the text as it was."""
+    if source.changed is None:
+        return turn
+    moved = [Repair(r.what, source.span(r.span)) for r in turn.repairs]
+    moved.append(Repair(source.changed, (0, len(source.original))))
+    failure = turn.failure and replace(turn.failure, span=source.span(turn.failure.span))
+    fidelity: Fidelity = (
+        "repaired" if turn.fidelity == "exact" and failure is None else turn.fidelity
+    )
+    return replace(
+        turn,
+        repairs=tuple(moved),
+        failure=failure,
+        span=source.span(turn.span),
+        fidelity=fidelity,
+    )
 
 
 def _strictly(turn: Turn, config: ReadingConfig) -> Turn:
@@ -153,168 +135,327 @@ def _strictly(turn: Turn, config: ReadingConfig) -> Turn:
     return replace(turn, actions=(), failure=failure, fidelity="exact")
 
 
-def _chosen(found: Found, config: ReadingConfig) -> Found:
-    """Keep what counts of an action and an answer in one turn."""
-    both = found.failure is not None and found.failure.pattern is FailurePattern.ACTION_AND_ANSWER
-    if not both or found.failure is None or config.action_and_answer == "error":
-        return replace(found, answer=None) if both else found
-    if config.action_and_answer == "answer":
-        return replace(found, calls=[], failure=None, exact=False, span=(0, found.failure.span[1]))
-    repair = Repair("answer beside an action cut off", found.failure.span)
-    return replace(found, answer=None, failure=None, repairs=[*found.repairs, repair])
+class _Reading:
+    """All that is known of a text, and what follows from it."""
+
+    def __init__(
+        self, text: str, found: Found, tools: Toolbox | None, config: ReadingConfig
+    ) -> None:
+        self.text = text
+        self.found = found
+        self.tools = tools
+        self.config = config
+        self.cut = len(self.text) if found.observed is None else found.observed
+        self.around = Around(self.text, found, 0, self.cut)
+        self.repairs: list[Repair] = []
+        self.thought = self._thought()
+
+    def _thought(self) -> str | None:
+        parts = [t for a, b in self.found.thought_texts if (t := self.text[a:b].strip())]
+        return "\n".join(parts) or None
+
+    # -- calls
+
+    def native(self, calls: Sequence[Any]) -> Turn:
+        """Read calls that came beside the text."""
+        made, failure = native_calls_in(calls, len(self.text))
+        turn = self._fitted(made, (len(self.text),) * 2, "native", failure)
+        said = self.said()
+        return replace(turn, thought="\n".join(p for p in (self.thought, said) if p) or None)
+
+    def text_turn(self) -> Turn:
+        """Read what the text itself asks for."""
+        for form in self.config.forms:
+            if calls := form(self.text):
+                whole = (0, len(self.text))
+                made = [Call(call.name, call.arguments, whole) for call in calls]
+                return self._fitted(made, whole, "own", None)
+        answer = self.found.answer
+        candidates = self._candidates(answer)
+        calls = [c for c in candidates if c.calls or c.failure is not None]
+        said = next((c for c in candidates if c.answer is not None), None)
+        if calls:
+            if answer is not None:
+                return self._both(calls, answer)
+            return self._called(calls, said)
+        if said is not None and said.answer is not None:
+            return self._said(said)
+        if answer is not None:
+            return self._answered(*answer)
+        return self.plain()
+
+    def _candidates(self, answer: tuple[str, tuple[int, int]] | None) -> list[Candidate]:
+        """Return what counts: nothing made up, nothing behind an answer, nothing in thinking."""
+        kept = []
+        for candidate in self.found.candidates:
+            if candidate.span[0] >= self.cut or candidate.shown in _NOT_SAID:
+                continue
+            if any(a <= candidate.span[0] < b for a, b in self.found.thoughts):
+                continue
+            if answer is not None and candidate.span[0] >= answer[1][0]:
+                self.repairs.append(Repair("action after the answer cut off", candidate.span))
+                continue
+            if self.config.native and not self._is_known(candidate) and candidate.form != "tags":
+                continue
+            kept.append(candidate)
+        return kept
+
+    def _is_known(self, candidate: Candidate) -> bool:
+        """Tell whether a candidate names a tool on offer, or nearly."""
+        if self.tools is None or candidate.answer is not None:
+            return candidate.answer is None
+        names = [call.name for call in candidate.calls]
+        if candidate.failure is not None and candidate.failure.tool:
+            names.append(candidate.failure.tool)
+        return any(self.tools.find(n) or self.tools.nearest(n) for n in names)
+
+    def _called(self, candidates: list[Candidate], said: Candidate | None) -> Turn:
+        doubt = None
+        if said is not None and said.span[0] < candidates[0].span[0]:
+            doubt = Doubt("an answer stands before it")
+        elif said is not None:
+            self.repairs.append(Repair("answer beside an action cut off", said.span))
+        shown = any(candidate.shown for candidate in candidates)
+        if self.config.calls == "sure" or shown:
+            around = self.around
+            if said is not None:
+                around = Around(self.text, self.found, 0, min(self.cut, said.span[0]))
+            doubt = doubt or why_not_meant(around, candidates)
+        if doubt is not None:
+            return self._unclear(candidates, doubt)
+        span = (candidates[0].span[0], max(c.span[1] for c in candidates))
+        failure = next((c.failure for c in candidates if c.failure is not None), None)
+        calls = [call for candidate in candidates for call in candidate.calls]
+        self.repairs += self.found.repairs
+        self._note_stray(span[1])
+        return self._fitted(calls, span, candidates[0].form, failure)
+
+    def _unclear(self, candidates: list[Candidate], doubt: Doubt) -> Turn:
+        """Say that calls may only be shown, unless nobody would take them for calls.
+
+        Where calls go through the provider's interface, a call that stands in a quotation or in
+        code is part of an answer.
+        """
+        if self.config.native and doubt.placed:
+            return self.plain()
+        serious = [
+            c for c in candidates if not c.loose and (c.form in _MARKED or self._is_on_offer(c))
+        ]
+        if not serious:
+            return self.plain()
+        first = serious[0]
+        name = next((c.name for c in first.calls), first.failure.tool if first.failure else None)
+        what = f"`{name[:80]}`" if name else "a tool"
+        message = f"Unclear whether {what} is being called or quoted: {doubt.why}."
+        failure = Failure(FailurePattern.MALFORMED, message, first.span, name)
+        signal = self._signal([])
+        return Turn((), self.thought, signal, failure, dialect=first.form, span=first.span)
+
+    def _is_on_offer(self, candidate: Candidate) -> bool:
+        if self.tools is None or candidate.failure is not None:
+            return True
+        return any(self.tools.find(call.name) for call in candidate.calls)
+
+    def _fitted(
+        self, calls: list[Call], span: tuple[int, int], form: str, failure: Failure | None
+    ) -> Turn:
+        """Fit calls to the tools and say how sure they are."""
+        actions: list[AgentAction] = []
+        for call in calls:
+            fitted = fit(call, self.tools, self.repairs)
+            if isinstance(fitted, Failure):
+                failure = failure or fitted
+            else:
+                actions.append(fitted)
+        signal = self._signal(actions)
+        self._note_cut()
+        repairs = tuple(self.repairs)
+        if failure is not None:
+            kept = (tuple(actions) or self._likely(calls)) if self.config.salvage else ()
+            fidelity: Fidelity = "salvaged" if kept else "exact"
+            return Turn(kept, self.thought, signal, failure, fidelity, repairs, form, span)
+        fidelity = "repaired" if repairs else "exact"
+        return Turn(tuple(actions), self.thought, signal, None, fidelity, repairs, form, span)
+
+    def _note_stray(self, end: int) -> None:
+        """Note brackets behind the last call that close nothing."""
+        stray = _STRAY.match(self.text, end)
+        if stray:
+            self.repairs.append(Repair("stray bracket", stray.span()))
+
+    def _note_cut(self) -> None:
+        if self.cut < len(self.text) and self.text[self.cut :].strip():
+            self.repairs.append(Repair("made-up continuation cut off", (self.cut, len(self.text))))
+
+    def _likely(self, calls: list[Call]) -> tuple[AgentAction, ...]:
+        """Return what calls would be if one believed them."""
+        return tuple(
+            ToolCall(call.name, call.arguments)
+            for call in calls
+            if isinstance(call.arguments, (dict, str))
+            and (self.tools is None or call.name in self.tools.tools)
+        )
+
+    # -- answers
+
+    def _both(self, calls: list[Candidate], answer: tuple[str, tuple[int, int]]) -> Turn:
+        """Choose between an action and an answer in one turn."""
+        text, span = answer
+        if self.config.action_and_answer == "action":
+            self.repairs.append(Repair("answer beside an action cut off", span))
+            self.around = Around(self.text, self.found, 0, calls[-1].span[1])
+            return self._called(calls, None)
+        if self.config.action_and_answer == "answer":
+            self.repairs.append(Repair("action beside an answer cut off", calls[0].span))
+            return self._answered(text, span)
+        message = "There is an action and a final answer in one turn."
+        failure = Failure(FailurePattern.ACTION_AND_ANSWER, message, (calls[0].span[0], span[1]))
+        made = [call for candidate in calls for call in candidate.calls]
+        return self._fitted(made, calls[0].span, "react", failure)
+
+    def _said(self, candidate: Candidate) -> Turn:
+        """Return the answer or the question that has the shape of a call."""
+        said = candidate.answer
+        assert said is not None
+        action: AgentAction = AskUser(said.text) if said.question else Final(said.text)
+        fidelity: Fidelity = "repaired" if self.repairs else "exact"
+        signal = self._signal([action])
+        return Turn(
+            (action,),
+            self.thought,
+            signal,
+            None,
+            fidelity,
+            tuple(self.repairs),
+            candidate.form,
+            candidate.span,
+        )
+
+    def _answered(self, text: str, span: tuple[int, int]) -> Turn:
+        if not text:
+            failure = Failure(FailurePattern.EMPTY, "The answer is empty.", span)
+            return Turn((), self.thought, None, failure, dialect="react", span=span)
+        self._note_cut()
+        self.repairs += self.found.repairs
+        fidelity: Fidelity = "repaired" if self.repairs else "exact"
+        action = Final(text)
+        signal = self._signal([action])
+        repairs = tuple(self.repairs)
+        return Turn((action,), self.thought, signal, None, fidelity, repairs, "react", span)
+
+    def _signal(self, actions: list[AgentAction]) -> MetaSignal | None:
+        """Return the signal; beside a call one that would end the run does not count."""
+        if not self.config.detect_signals:
+            return None
+        signal = read_signal(self.said(), phrases=self.config.detect_signals is True)
+        calls = any(isinstance(action, ToolCall) for action in actions)
+        return None if calls and isinstance(signal, (Answer, Stuck, Yield)) else signal
+
+    def said(self) -> str:
+        """Return what is said, without thinking and tokens."""
+        return self.around.said(0, self.cut).strip()
+
+    # -- prose
+
+    def plain(self) -> Turn:
+        """Read a text that asks for nothing in any form."""
+        whole = (0, len(self.text))
+        said = self.said()
+        config = self.config
+        if self.found.open_thought is not None:
+            self.thought = self.text[self.found.open_thought :].partition(">")[2].strip() or None
+            said = self.around.said(0, min(self.cut, self.found.open_thought)).strip()
+        if not said:
+            return self._silent(whole)
+        needless = _NEEDS_NO_TOOL.match(said)
+        said = needless["answer"].strip() if needless else said
+        fault = self._fault(said, whole)
+        element = _is_element(said) and read_signal(said) is not None
+        if fault is None and config.plain_text == "error":
+            message = "There is neither an action nor an answer in the form that was asked for."
+            fault = Failure(FailurePattern.NO_ACTION, message, whole)
+        if fault is not None and element and fault.pattern in _ONLY_WITHOUT_SIGNAL:
+            fault = None
+        phrases = config.detect_signals is True
+        signal = read_signal(said, phrases=phrases) if config.detect_signals else None
+        if fault is not None:
+            echo = fault.pattern is FailurePattern.TEMPLATE_ECHO
+            return Turn((), self.thought, None if echo else signal, fault)
+        if isinstance(signal, Answer) and "</" in said:
+            return Turn((Final(signal.content),), self.thought, signal, span=whole)
+        if isinstance(signal, (Stuck, Yield, Uncertain, Thinking)) and _is_element(said):
+            return _only_signal(signal, self.thought, whole)
+        self._note_cut()
+        fidelity: Fidelity = "repaired" if self.repairs else "exact"
+        repairs = tuple(self.repairs)
+        return Turn((Final(said),), self.thought, signal, None, fidelity, repairs, None, whole)
+
+    def _silent(self, whole: tuple[int, int]) -> Turn:
+        made_up = self.found.observed is not None and self.text[self.cut :].strip()
+        if made_up and not self.found.other_turn:
+            message = "The model wrote a tool's output, but no tool was called."
+            return Turn(
+                (), self.thought, None, Failure(FailurePattern.FABRICATED_OUTPUT, message, whole)
+            )
+        needless = _NEEDS_NO_TOOL.match(self.thought or "")
+        if needless and needless["answer"].strip():
+            return Turn((Final(needless["answer"].strip()),), None, dialect="react", span=whole)
+        if self.found.no_action and not self.config.native:
+            return Turn((), self.thought, None, self._no_action(whole))
+        if self.config.after_tool_result:
+            return Turn((Final(""),), self.thought, span=whole)
+        signal = read_signal(self.text) if self.config.detect_signals else None
+        if isinstance(signal, Thinking):
+            return _only_signal(signal, self.thought, whole)
+        message = "There is only thinking." if self.thought else "The reply is empty."
+        return Turn((), self.thought, failure=Failure(FailurePattern.EMPTY, message, whole))
+
+    def _fault(self, said: str, whole: tuple[int, int]) -> Failure | None:
+        if not self.config.native and said[:1] in ("{", "[") and _is_torn(said):
+            message = "The reply stops in the middle of a value."
+            return Failure(FailurePattern.TRUNCATED, message, whole)
+        fault = find_fault(said, self.tools, whole[1], self.config)
+        if fault is not None and fault.pattern is not FailurePattern.NARRATED:
+            return fault
+        if self.found.made_up and not self.config.native:
+            message = "The model wrote a tool's output, but no tool was called."
+            return Failure(FailurePattern.FABRICATED_OUTPUT, message, whole)
+        if self._has_leftovers():
+            message = "There is tool markup, but no call that can be read."
+            return Failure(FailurePattern.MALFORMED, message, whole)
+        if self.found.observed is not None and not (self.config.native or self.found.other_turn):
+            message = "The model wrote a tool's output, but no tool was called."
+            return Failure(FailurePattern.FABRICATED_OUTPUT, message, whole)
+        if (not said or self.found.no_action) and not self.config.native:
+            return self._no_action(whole)
+        return fault
+
+    @staticmethod
+    def _no_action(whole: tuple[int, int]) -> Failure:
+        message = "The thought leads to neither an action nor an answer."
+        return Failure(FailurePattern.NO_ACTION, message, whole)
+
+    def _has_leftovers(self) -> bool:
+        """Tell whether the remains of a call stand in the text; an answer may talk of them."""
+        for start, end in self.found.leftovers:
+            line = self.text.rfind("\n", 0, start) + 1
+            alone = not self.text[line:start].strip() or not self.text[end : self.cut].strip()
+            if start < self.cut and (alone or not self.config.native):
+                return True
+        return False
 
 
-def _unended(source: Source, config: ReadingConfig) -> Turn | None:
-    """Read what was asked for within thinking that never ends, if anything was."""
-    opened = source.segments.opened()
-    if opened is None or source.segments.say():
-        return None
-    inside = Source(opened, source.tools)
-    found, dialect = _find(inside, (*config.dialects, *DIALECTS))
-    if found is None or found.failure is not None:
-        return None
-    start = opened.hidden[0][1]
-    turn = _conclude(inside, found, dialect, config)
-    repair = Repair("thinking that never ends", (start, start))
-    fidelity: Fidelity = turn.fidelity if turn.failure else "repaired"
-    return replace(turn, fidelity=fidelity, repairs=(repair, *turn.repairs))
+_MARKED: Constant = ("tags", "react")
+_NOT_SAID: Constant = ("an answer", "thinking")
+_ONLY_WITHOUT_SIGNAL: Constant = (FailurePattern.NARRATED, FailurePattern.NO_ACTION)
 
 
-def _native(text: str, tools: Toolbox | None, calls: Sequence[Any], config: ReadingConfig) -> Turn:
-    found = read_native(calls, len(text))
-    if (
-        not text
-        and tools is not None
-        and all(fits(c.name, c.arguments, tools) for c in found.calls)
-    ):
-        return Turn(tuple([ToolCall(c.name, c.arguments) for c in found.calls]), dialect="native")
-    source = Source(segment(text), tools)
-    turn = _conclude(source, found, "native", config)
-    said = source.segments.say()
-    return replace(turn, thought="\n".join(p for p in (turn.thought, said) if p) or None)
-
-
-def _find(source: Source, dialects: Sequence[Dialect]) -> tuple[Found | None, str | None]:
-    action = _contract(source.text)
-    if action is not None:
-        span = (0, len(source.text))
-        if isinstance(action, Final):
-            return Found(span, answer=action.content), "contract"
-        if isinstance(action, AskUser):
-            return Found(span, question=action.question), "contract"
-        return Found(span, [Call(action.name, action.arguments, span)]), "contract"
-    failed: tuple[Found, str] | None = None
-    for dialect in dialects:
-        found = dialect.read(source)
-        if found is None or _is_example(source.text, found):
-            continue
-        if found.calls and dialect.name != "react" and _is_answered(source.text, found.span[0]):
-            continue
-        if found.failure is None:
-            return found, dialect.name
-        failed = failed or (found, dialect.name)
-        if dialect.name == "react":
-            break
-    return failed or (None, None)
-
-
-def _is_answered(text: str, at: int) -> bool:
-    """Tell whether a call stands in the words of an answer in ReAct's form."""
-    header = _ANSWER_HEADER.search(text, 0, at)
-    return header is not None and bool(text[header.end() : at].strip("` \n\t"))
-
-
-def _is_example(text: str, found: Found) -> bool:
-    """Tell whether the model only shows how a call would look."""
-    start = found.span[0]
-    return _EXAMPLE.search(text[max(0, start - 60) : start]) is not None
-
-
-def _contract(text: str) -> AgentAction | None:
-    if '"type"' not in text:
-        return None
+def _is_torn(said: str) -> bool:
+    """Tell whether a text is an object that stops before its end."""
     try:
-        return parse_action(text)
-    except ActionParseError:
-        return None
-
-
-def _conclude(source: Source, found: Found, dialect: str | None, config: ReadingConfig) -> Turn:
-    """Fit what was found to the tools and say how sure it is."""
-    thought = "\n".join(part for part in (source.segments.thought, found.thought) if part) or None
-    repairs = list(found.repairs)
-    actions: list[AgentAction] = []
-    failure = found.failure
-    if found.answer is not None:
-        actions = [Final(found.answer)]
-    elif found.question is not None:
-        actions = [AskUser(found.question)]
-    for call in found.calls:
-        fitted = fit(call, source.tools, repairs)
-        if isinstance(fitted, Failure):
-            failure = failure or fitted
-        else:
-            actions.append(fitted)
-    signal = _signal(source, actions, config)
-    if failure is not None:
-        kept = tuple(actions) or _salvaged(found, source)
-        kept = kept if config.salvage else ()
-        fidelity: Fidelity = "salvaged" if kept else "exact"
-        return Turn(kept, thought, signal, failure, fidelity, tuple(repairs), dialect, found.span)
-    fidelity = "repaired" if repairs or not found.exact else "exact"
-    return Turn(
-        tuple(actions), thought, signal, None, fidelity, tuple(repairs), dialect, found.span
-    )
-
-
-def _salvaged(found: Found, source: Source) -> tuple[AgentAction, ...]:
-    """Return what the calls would be if one believed them."""
-    known = [call for call in found.calls if isinstance(call.arguments, (dict, str))]
-    names = source.tools.tools if source.tools is not None else None
-    return tuple(
-        ToolCall(call.name, call.arguments) for call in known if names is None or call.name in names
-    )
-
-
-def _signal(source: Source, actions: list[AgentAction], config: ReadingConfig) -> MetaSignal | None:
-    """Return the signal; beside a call one that would end the run does not count."""
-    if not config.detect_signals:
-        return None
-    signal = read_signal(source.segments.say(), phrases=config.detect_signals is True)
-    calls = any(isinstance(action, ToolCall) for action in actions)
-    return None if calls and isinstance(signal, (Answer, Stuck, Yield)) else signal
-
-
-def _plain(source: Source, config: ReadingConfig) -> Turn:
-    said = source.segments.say()
-    whole = (0, len(source.segments.text))
-    thought = source.segments.thought
-    if not said:
-        if config.after_tool_result:
-            return Turn((Final(""),), thought, span=whole)
-        message = "There is only thinking." if thought else "Nothing was said."
-        return Turn((), thought, failure=Failure(FailurePattern.EMPTY, message, whole))
-    fault = find_fault(said, source.tools, whole[1], config)
-    if fault is not None and fault.pattern is FailurePattern.NARRATED:
-        fault = _unless_element(said, fault)  # an attempt in a signal is no plan
-    phrases = config.detect_signals is True
-    signal = read_signal(said, phrases=phrases) if config.detect_signals else None
-    if fault is None and config.plain_text == "error":
-        message = "There is neither an action nor an answer in the form that was asked for."
-        fault = _unless_element(said, Failure(FailurePattern.NO_ACTION, message, whole))
-    if fault is not None:
-        echo = fault.pattern is FailurePattern.TEMPLATE_ECHO
-        return Turn((), thought, None if echo else signal, fault)
-    if isinstance(signal, Answer) and "</" in said:
-        return Turn((Final(signal.content),), thought, signal, span=whole)
-    if isinstance(signal, (Stuck, Yield, Uncertain, Thinking)) and _is_element(said):
-        return _only_signal(signal, thought, whole)
-    return Turn((Final(said),), thought, signal, span=whole)
-
-
-def _unless_element(said: str, fault: Failure) -> Failure | None:
-    """Return the fault, but not for a signal in tags, which is a form too."""
-    return None if _is_element(said) and read_signal(said) is not None else fault
+        return said[:2] not in ("[[", "[]") and bool(decode_value(said, 0).torn)
+    except LenientError:
+        return False
 
 
 def _is_element(said: str) -> bool:

@@ -9,7 +9,6 @@ from typing import Final as Constant
 
 from loopmend._arguments import not_text
 from loopmend.contracts.actions import Final, ToolCall
-from loopmend.reading.meant import stands_alone
 from loopmend.reading.native import name_of
 from loopmend.reading.reader import read_turn
 from loopmend.reading.tools import Toolbox, Tools, toolbox_of
@@ -57,7 +56,7 @@ def read_response(  # noqa: PLR0913 - all but the text by name
 
     Where calls go through the provider's interface, a call in the text is a failure:
     the host would take it for the answer. With `salvage` it is returned all the same, if
-    the tools vouch for it and it is all that was said. So are calls that the client gave up on
+    the tools vouch for it and it is surely meant. So are calls that the client gave up on
     but that can be read.
 
     Args:
@@ -97,8 +96,7 @@ def read_response(  # noqa: PLR0913 - all but the text by name
         return _failed(turn, FailurePattern.TRUNCATED, message, len(text))
     if protocol == "native" and not calls and _calls(turn):
         failed = _textual(turn)
-        sure = config.salvage and stands_alone(text, turn.span)
-        return _salvaged(failed, turn, toolbox) if sure else failed
+        return _salvaged(failed, turn, toolbox) if config.salvage else failed
     return turn
 
 
@@ -143,7 +141,7 @@ def _may_be_cut(turn: Turn, text: str) -> bool:
 
 def _textual(turn: Turn) -> Turn:
     call = _calls(turn)[0]
-    message = f"The call of `{call.name[:80]}` is written as text, so that nothing is called."
+    message = f"The call of `{call.name[:80]}` is written as text, so nothing was called."
     pattern = FailurePattern.TEXTUAL_CALL
     return replace(turn, actions=(), failure=Failure(pattern, message, turn.span, call.name))
 

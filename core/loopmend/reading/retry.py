@@ -209,7 +209,7 @@ _SAID: Final = {
 def _tool_line(failure: Failure, tools: Toolbox) -> str:
     """Describe the tool at fault, or the nearest one, in a line."""
     name = failure.nearest or failure.tool
-    spec = tools.find(name)[0] if name else None
+    spec = tools.find(name) if name else None
     if spec is None or not spec.known:
         return ""
     if not spec.parameters:

@@ -7,10 +7,10 @@ from enum import IntEnum
 from math import isinf
 from typing import Any, Final
 
-__all__ = ["QUOTES", "LenientError", "ScalarScanner", "Tear"]
+__all__ = ["QUOTES", "TOKEN_QUOTES", "LenientError", "ScalarScanner", "Tear"]
 
-_SKIP: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*|\.\.\.|…)+", re.DOTALL)
-_SKIPPED: Final = frozenset("/#. \n\t\r\v\f")
+_SKIP: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*)+", re.DOTALL)
+_SKIPPED: Final = frozenset("/# \n\t\r\v\f")
 _NUMBER: Final = re.compile(
     r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?=\s*(?:[,}\])\n]|$|//|/\*|#))"
 )
@@ -18,12 +18,15 @@ _BARE_END: Final = re.compile(r"[,}\]\)\n(\[{]")
 _UNICODE: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
 )
+_BYTE: Final = re.compile(r"\\x([0-9a-fA-F]{2})")
 _NOT_NUMBERS: Final = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})
-_PLAINLY_AFTER: Final = frozenset("}]:")
+_PLAINLY_AFTER: Final = frozenset("}]:\uff1a\uff0c")
 _MOST_REPAIRS: Final = 100
 _LONGEST_INTEGER: Final = 300
 _QUOTE_REACH: Final = 2000
-_AFTER: Final = r"""\s*(?:[}\]%s]|:|,\s*(?:["'`\u201c\u2018\w\[{(}\])-]|$)|\n|$|//|/\*|#)"""
+_AFTER: Final = (
+    r"""\s*(?:[}\]%s]|[:\uff1a\uff0c]|,\s*(?:["'`\u201c\u2018\w\[{(}\])/#-]|$)|\n|$|//|/\*|#)"""
+)
 _AFTER_STRING: Final = re.compile(_AFTER % "")
 _AFTER_STRING_IN_PARENTHESES: Final = re.compile(_AFTER % ")")
 
@@ -62,7 +65,9 @@ _ESCAPES: Final = {
     "`": "`",
     "\n": "",
 }
-_CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
+_JOINED: Final = re.compile(r"""\s*[+%]\s*["'\w(]|\s+(?:or|and|else)\s+["']|\s+if\s+\w+\s+else\b""")
+TOKEN_QUOTES: Final = ('<|"|>', "<escape>")
+"""Quotes that are tokens, as Gemma writes them: nothing in between is escaped."""
 
 
 class LenientError(ValueError):
@@ -81,7 +86,7 @@ class Tear(IntEnum):
     WHOLE = 0
     """The text does not stop in it."""
     OPEN = 1
-    """Only closing brackets are missing, or it had to be rebuilt."""
+    """Only closing brackets are missing."""
     CUT = 2
     """It stops within a string, a number or a member: nobody can know the rest."""
 
@@ -89,7 +94,7 @@ class Tear(IntEnum):
 class ScalarScanner:
     """Reads scalars one after the other, and notes what it had to put right."""
 
-    __slots__ = ("at", "parentheses", "repairs", "text", "torn")
+    __slots__ = ("at", "parentheses", "repairs", "text", "torn", "twice")
 
     def __init__(self, text: str, position: int = 0, *, parentheses: int = 0) -> None:
         self.text = text
@@ -97,6 +102,8 @@ class ScalarScanner:
         self.parentheses = parentheses
         self.repairs: list[tuple[str, int]] = []
         self.torn = Tear.WHOLE
+        self.twice: str | None = None
+        """A key that an object has twice."""
 
     def peek(self) -> str:
         """Skip blanks and comments and return the next character, or nothing."""
@@ -106,7 +113,7 @@ class ScalarScanner:
         match = _SKIP.match(self.text, self.at)
         if match:
             if not match[0].isspace():
-                self.mend("comment or ellipsis left out", self.at)
+                self.mend("comment left out", self.at)
             self.at = match.end()
         return self.text[self.at : self.at + 1]
 
@@ -147,6 +154,9 @@ class ScalarScanner:
             elif char == "\n":
                 self.mend("raw line end in a string", at)
                 self.at = at + 1
+            elif _JOINED.match(text, at + 1):
+                msg = "an expression, not a value"
+                raise LenientError(msg, at)
             elif char in closing and (
                 after.match(text, at + 1) or not self._has_later_quote(at + 1, char)
             ):
@@ -160,6 +170,25 @@ class ScalarScanner:
     def _has_later_quote(self, position: int, quote: str) -> bool:
         """Tell whether the string could still end further on."""
         return self.text.find(quote, position, position + _QUOTE_REACH) != -1
+
+    def token_string(self, token: str) -> str:
+        """Read a string between two tokens, or to the end of the object if one is missing."""
+        begin = self.at + len(token)
+        end = self.text.find(token, begin)
+        if end != -1:
+            self.at = end + len(token)
+            return self.text[begin:end]
+        end = self.text.rfind("}", begin)
+        if end == -1:
+            self.tear(Tear.CUT)
+            end = len(self.text)
+        self.mend("missing quote", end)
+        self.at = end
+        return self.text[begin:end]
+
+    def token(self) -> str | None:
+        """Return the token that stands for a quote here, if one does."""
+        return next((t for t in TOKEN_QUOTES if self.text.startswith(t, self.at)), None)
 
     def _triple(self, quotes: str) -> str:
         self.mend("triple quotes", self.at)
@@ -183,6 +212,9 @@ class ScalarScanner:
                 .encode("utf-16", "surrogatepass")
                 .decode("utf-16", "replace")
             )
+        if char == "x" and self.parentheses and (byte := _BYTE.match(self.text, self.at)):
+            self.at = byte.end()
+            return chr(int(byte[1], 16))
         if char in _ESCAPES:
             self.at += 2
             return _ESCAPES[char]
@@ -211,6 +243,9 @@ class ScalarScanner:
         if word in _NOT_NUMBERS:
             self.mend("number that JSON lacks", start)
             return None
+        if word[0] in "$%@<" and not word.startswith("<|"):
+            msg = "a variable, not a value"
+            raise LenientError(msg, start)
         if stop == len(text):
             self.tear(Tear.CUT)
         self.mend("unquoted text", start)
@@ -250,6 +285,11 @@ class ScalarScanner:
         """Note what was put right."""
         if len(self.repairs) < _MOST_REPAIRS:
             self.repairs.append((what, where))
+
+    def mend_if(self, needed: bool, what: str) -> None:  # noqa: FBT001 - a fact
+        """Note what is put right here, if anything is."""
+        if needed:
+            self.mend(what, self.at)
 
     def tear(self, how: Tear = Tear.OPEN) -> None:
         """Note that the text stops too early."""

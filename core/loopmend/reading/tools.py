@@ -5,13 +5,37 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Union
 
 __all__ = ["ToolSpec"]
 
-_NOT_NAME: Final = re.compile(r"[^0-9A-Za-z]+")
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+|[^\W\d_A-Z]+")
+_SEPARATED: Final = re.compile(r"[^\W_]+(?:[ _.\-/:]{1,2}[^\W_]+)*")
+_PAIRS: Final = {
+    "\u201c": "\u201d",
+    "\u2018": "\u2019",
+    "\u00ab": "\u00bb",
+    "`": "`",
+    '"': '"',
+    "'": "'",
+    "[": "]",
+    "<": ">",
+    "*": "*",
+    "_": "_",
+    "{": "}",
+}
+# What providers' own templates put before a tool's name, and behind it.
+_PREFIX: Final = re.compile(r"(?:functions?|tools?|default_api|call|multi_tool_use)[.:/]\s*")
+_NUMBERED: Final = re.compile(r":\d{1,4}\Z")
+_DOUBLED: Final = re.compile(r"\.(?P<again>\w+)\Z")
+_SIGNATURE: Final = re.compile(r"\s*\((?P<inner>[^()]*)\)(?:\s*->\s*[\w.\[\]]{1,40})?\Z")
+_TYPES: Final = frozenset(
+    ("str string int integer float number bool boolean list dict any").split()
+)
+_LONGEST_NAME: Final = 300
+_MOST_DECORATIONS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +52,9 @@ class ToolSpec:
     required: tuple[str, ...] = ()
     known: bool = False
     """Whether the parameters are known at all."""
+    definitions: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Schemas that the parameters' own refer to."""
+    description: str = field(default="", repr=False)
 
     @classmethod
     def of(cls, tool: Any) -> ToolSpec:
@@ -44,6 +71,12 @@ class ToolSpec:
         if not isinstance(name, str):
             msg = f"not a tool: {tool!r}"
             raise TypeError(msg)
+        about = getattr(tool, "description", None) or inspect.getdoc(tool)
+        spec = cls._of_object(name, tool)
+        return replace(spec, description=about) if isinstance(about, str) else spec
+
+    @classmethod
+    def _of_object(cls, name: str, tool: Any) -> ToolSpec:
         schema = getattr(tool, "args_schema", None)
         if isinstance(schema, type) and hasattr(schema, "model_json_schema"):
             return cls._of_parameters(name, schema.model_json_schema())
@@ -57,6 +90,8 @@ class ToolSpec:
         if isinstance(inner, Mapping):
             tool = inner
         name = tool.get("name") or tool.get("title")
+        about = tool.get("description")
+        about = about if isinstance(about, str) else ""
         if not isinstance(name, str):
             msg = "a tool schema needs a `name` or `title`"
             raise TypeError(msg)
@@ -70,7 +105,8 @@ class ToolSpec:
         )
         if parameters is None:
             parameters = tool if "properties" in tool else None
-        return cls(name) if parameters is None else cls._of_parameters(name, parameters)
+        spec = cls(name) if parameters is None else cls._of_parameters(name, parameters)
+        return replace(spec, description=about)
 
     @classmethod
     def _of_parameters(cls, name: str, schema: Mapping[str, Any]) -> ToolSpec:
@@ -83,6 +119,7 @@ class ToolSpec:
             if isinstance(required, (list, tuple))
             else (),
             known=True,
+            definitions={**_mapping(schema.get("definitions")), **_mapping(schema.get("$defs"))},
         )
 
     @classmethod
@@ -99,6 +136,10 @@ class ToolSpec:
             tuple(p.name for p in taken if p.default is p.empty),
             known=len(taken) == len(signature.parameters),
         )
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _annotation_schema(annotation: Any) -> dict[str, Any]:
@@ -125,32 +166,35 @@ class Toolbox:
         self._by_spelling: dict[str, str | None] = {}
         for spec in (spec for tool in tools for spec in _specs(tool)):
             self.tools[spec.name] = spec
-            spelling = _spelling(spec.name)
-            taken = self._by_spelling.get(spelling)
-            self._by_spelling[spelling] = (
-                spec.name
-                if taken in (None, spec.name) and spelling not in self._by_spelling
-                else None
-            )
+            for spelling in {spelling_of(spec.name), _joined(spec.name)}:
+                taken = self._by_spelling.get(spelling, spec.name)
+                self._by_spelling[spelling] = spec.name if taken == spec.name else None
 
     def __eq__(self, other: object) -> bool:
         return self.tools == other.tools if isinstance(other, Toolbox) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment] # made of dicts
 
-    def find(self, name: str) -> tuple[ToolSpec | None, bool]:
-        """Return the tool that a name means, and whether the name had to be put right."""
-        if name in self.tools:
-            return self.tools[name], False
-        for candidate in _variants(name):
-            if candidate in self.tools:
-                return self.tools[candidate], True
-        known = self._by_spelling.get(_spelling(name))
-        if known:
-            return self.tools[known], True
-        named = [tool for tool in self.tools if _mentions(name, tool)]
-        longest = [t for t in named if not any(t != o and t in o for o in named)]
-        return (self.tools[longest[0]], True) if len(longest) == 1 else (None, False)
+    def find(self, name: str) -> ToolSpec | None:
+        """Return the tool that has this name, in whatever case, separators or decoration.
+
+        A name that only contains a tool's name is another name.
+        """
+        known = self.tools.get(name)
+        if known is not None or len(name) > _LONGEST_NAME:
+            return known
+        for candidate in _undecorated(name):
+            known = self._spelled(candidate)
+            if known is not None:
+                return known
+        signature = _SIGNATURE.search(name)
+        known = self._spelled(name[: signature.start()].strip()) if signature else None
+        return known if known and signature and _describes(signature["inner"], known) else None
+
+    def _spelled(self, name: str) -> ToolSpec | None:
+        known = self.tools.get(name)
+        spelled = known.name if known else self._by_spelling.get(spelling_of(name))
+        return self.tools[spelled] if spelled else None
 
     def nearest(self, name: str) -> str | None:
         """Return the tool whose name is most like another."""
@@ -170,33 +214,46 @@ def _specs(tool: Any) -> list[ToolSpec]:
         and isinstance(tool.get("tools"), list)
     ):
         inner = [ToolSpec.of(each) for each in tool["tools"]]
-        return [
-            ToolSpec(f"{tool.get('name')}__{s.name}", s.parameters, s.required, s.known)
-            for s in inner
-        ]
+        return [replace(spec, name=f"{tool.get('name')}__{spec.name}") for spec in inner]
     return [ToolSpec.of(tool)]
 
 
-def _spelling(name: str) -> str:
-    return _NOT_NAME.sub("", name).lower()
+def spelling_of(name: str) -> str:
+    """Return the words of a name, however they are separated."""
+    return " ".join(_WORD.findall(name)).lower() if _SEPARATED.fullmatch(name) else name
 
 
-def _variants(name: str) -> list[str]:
-    plain = name.replace("\\_", "_").strip("`'\"* \t\n.:")
-    found = [
-        plain,
-        plain.removeprefix("functions."),
-        plain.removeprefix("tool."),
-        plain.removeprefix("tools."),
-    ]
-    if "(" in plain:
-        found.append(plain.partition("(")[0].strip())
-    first, _, second = plain.partition(".")
-    if first == second:
-        found.append(first)
-    base = re.sub(r":\d+$", "", found[1])
-    found.append(base)
-    return found
+def _joined(name: str) -> str:
+    """Return a name as it is when nothing separates its words."""
+    return "".join(_WORD.findall(name)).lower()
+
+
+def _undecorated(name: str) -> Iterator[str]:
+    """Yield a name without what models put around names, from the outside in."""
+    plain = name.strip().replace("\\_", "_")
+    for _ in range(_MOST_DECORATIONS):
+        yield plain
+        if plain[:1] in _PAIRS and plain.endswith(_PAIRS[plain[:1]]) and len(plain) > 1:
+            plain = plain[1:-1].strip()
+        elif found := _PREFIX.match(plain):
+            plain = plain[found.end() :]
+        elif found := _NUMBERED.search(plain):
+            plain = plain[: found.start()].rstrip()
+        elif (found := _DOUBLED.search(plain)) and found["again"] == plain[: found.start()]:
+            plain = found["again"]
+        else:
+            return
+
+
+def _describes(inner: str, spec: ToolSpec) -> bool:
+    """Tell whether what stands in parentheses behind a name is the tool's own signature."""
+    words = _WORD.findall(inner.lower())
+    own = {*map(str.lower, spec.parameters), *_TYPES}
+    signature = all(part in own for word in words for part in [word]) or all(
+        name.strip() in spec.parameters for name in re.split(r"[:=,][^,]*", inner) if name.strip()
+    )
+    described = bool(words) and spec.description.lower().startswith(inner.strip().lower())
+    return signature or described
 
 
 def _mentions(text: str, name: str) -> bool:

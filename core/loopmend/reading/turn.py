@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from loopmend._rich import html_of
 from loopmend.contracts.actions import AgentAction
 from loopmend.contracts.normalization import NormalizationPattern
 from loopmend.contracts.signals import MetaSignal
-
-if TYPE_CHECKING:
-    from loopmend.reading.found import Dialect
-else:  # pydantic reads annotations at run time, and a dialect is anything that can read
-    Dialect = Any
 
 __all__ = ["Failure", "FailurePattern", "ReadingConfig", "Repair", "Turn"]
 
@@ -112,10 +108,13 @@ class ReadingConfig:
     """Whether the turn follows a tool's result: then saying nothing is a way to finish."""
     detect_signals: bool | Literal["tags"] = True
     """Whether to look for meta-signals: all, none, or only those in tags and not in phrases."""
-    dialects: tuple[Dialect, ...] = ()
-    """Dialects of your own, tried before the built-in ones."""
+    calls: Literal["sure", "any"] = "sure"
+    """Which calls in the text to make: those that are surely meant, or also those that words
+    around them may only show, quote or forbid."""
+    forms: tuple[Callable[[str], Any], ...] = ()
+    """Forms of your own, tried first: each takes the text and returns its `ToolCall`s or `None`."""
     plain_text: Literal["answer", "error"] = "answer"
-    """Whether prose in no dialect is the answer, or a failure because a form was asked for."""
+    """Whether prose in no form is the answer, or a failure because a form was asked for."""
     action_and_answer: Literal["error", "action", "answer"] = "error"
     """Which one counts where a turn holds both."""
     strict: bool = False
@@ -147,7 +146,7 @@ class Turn:
     repairs: tuple[Repair, ...] = ()
     """What was put right, each with its place."""
     dialect: str | None = None
-    """The dialect it was read in; `None` for plain text."""
+    """The form it was read in; `None` for plain text."""
     span: tuple[int, int] = (0, 0)
     """The part of the text that the actions were read from."""
 

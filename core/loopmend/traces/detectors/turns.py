@@ -26,7 +26,7 @@ _KINDS: Final = {
     FailurePattern.TEXTUAL_CALL: ("parse_failure", "A call is written as text."),
     FailurePattern.UNKNOWN_TOOL: ("unknown_tool", "A tool was called that there is not."),
 }
-_CUT: Final = "made-up observation cut off"
+_CUT: Final = "made-up continuation cut off"
 _CLAIM: Final = re.compile(
     r"\b(?:I have|I've|I) (?:just |now |already )?(?:searched|verified|checked|confirmed|looked up|"
     r"retrieved|executed|ran|queried|visited|reviewed)\b|\baccording to (?:my|the) search\b",

@@ -1,0 +1,479 @@
+"""Elements and tokens that announce a call: the name and the arguments that stand in them.
+
+| shape | example |
+|---|---|
+| values or Python inside | `<tool_call>{"name": …}</tool_call>`, `<tool_call>[f(a=1)]</tool_call>` |
+| a name and leaves | `<function=f><parameter=a>1</parameter></function>`, `<invoke name="f">…` |
+| a name, then an object | `[TOOL_CALLS]f[ARGS]{…}`, `call:f{…}`, `f<sep>{…}` |
+| keys and values in turn | `<arg_key>a</arg_key><arg_value>1</arg_value>` |
+| an element for each part | `<tool>f</tool><tool_input>…</tool_input>`, `<f><a>1</a></f>` |
+| other elements inside | `<function_calls><invoke …>…</function_calls>` |
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Final, Protocol
+
+from loopmend.reading.candidates import Candidate, Found
+from loopmend.reading.fitting import Call, JsonText
+from loopmend.reading.lexicon import Role, role_of
+from loopmend.reading.nodes import Kind, Node
+from loopmend.reading.scalars import Tear
+from loopmend.reading.tools import Toolbox
+from loopmend.reading.turn import Failure, FailurePattern, Repair
+from loopmend.reading.values import LenientError, Value, decode_value, verified
+
+__all__ = ["Body"]
+
+_CHILD: Final = re.compile(r"\s*<([^\W\d][\w.\-]{0,60})>")
+_DEEPEST: Final = 20
+_NUMBERED: Final = re.compile(r"(?:functions\.)?([^\W\d][\w.\-]*):\d{1,4}")
+_CALL_PREFIX: Final = re.compile(r"\Acall:\s*", re.IGNORECASE)
+_TRUNCATED: Final = "The call is cut off."
+
+
+class Collector(Protocol):
+    """Who reads what an element does not read itself."""
+
+    text: str
+    tools: Toolbox | None
+    found: Found
+
+    def sequence(self, parent: Node, shown: str | None) -> None:
+        """Read what stands side by side in a node."""
+
+    def described(self, value: Value, *, marked: bool) -> Candidate | None:
+        """Read what a value describes."""
+
+
+class Body:
+    """What stands inside of an element or behind a token that announces a call."""
+
+    def __init__(self, collector: Collector, node: Node) -> None:
+        self.collector = collector
+        self.node = node
+        self.text = collector.text
+        if node.token and not node.closed:
+            self._end_at_last_value()
+        self.span = (node.start, node.end)
+
+    def _end_at_last_value(self) -> None:
+        """End a token that nothing closes behind its last value: prose behind it is prose."""
+        parts = (Kind.VALUE, Kind.PYTHON, Kind.FENCE)
+        last = [
+            i
+            for i, c in enumerate(self.node.children)
+            if c.kind in parts or (c.leaf and c.kind is Kind.TAG)
+        ]
+        if last:
+            self.node.children = self.node.children[: last[-1] + 1]
+            self.node.stop = self.node.end = self.node.children[-1].end
+
+    def read(self) -> list[Candidate]:
+        """Return all that it announces: calls, or why they cannot be read."""
+        node = self.node
+        if any(not _is_harmless(key, value) for key, value in node.attributes.items()):
+            return [self._failed("An attribute makes it unclear whether the call is meant.")]
+        if node.leaf:
+            return [self._elements_of_tool()]
+        children = [c for c in node.children if c.kind is not Kind.NOISE and not self._is_token(c)]
+        if any(c.role is Role.CALL and c.kind is Kind.TAG for c in children):
+            return self._nested()
+        name = node.label or self._child_name(children)
+        values = [c for c in _opened(children) if c.kind is Kind.VALUE]
+        pythons = [c for c in _opened(children) if c.kind is Kind.PYTHON]
+        headers = [c for c in children if c.kind is Kind.HEADER]
+        pieces = self._pieces()
+        if name is None and pieces and not headers:
+            name = self._prefix(pieces, children)
+        if name is not None:
+            return [self._named(name, children, values, pieces)]
+        if values or pythons:
+            return self._described(values, pythons, pieces)
+        if headers:
+            first = len(self.collector.found.candidates)
+            self.collector.sequence(node, None)
+            made = self.collector.found.candidates[first:]
+            del self.collector.found.candidates[first:]
+            return made or [self._failed("A tool call is announced but cannot be read.")]
+        if not self.text[node.begin : node.stop].strip() and not node.closed:
+            return [self._failed(_TRUNCATED, FailurePattern.TRUNCATED)]
+        return [self._failed("A tool call is announced but cannot be read.")]
+
+    def with_sibling(self, sibling: Node, shown: str | None) -> Candidate:
+        """Read `<tool>name</tool><tool_input>…</tool_input>`."""
+        name = self.node.label or self.text[self.node.begin : self.node.stop].strip()
+        arguments = _content(self.text, sibling, None)
+        span = (self.node.start, sibling.end)
+        torn = Tear.WHOLE if sibling.closed else Tear.CUT
+        call = Call(name, arguments, span, raw=isinstance(arguments, dict), torn=torn)
+        return Candidate(span, [call], form="tags", shown=shown)
+
+    def _is_token(self, node: Node) -> bool:
+        plain = node.token and node.role in (Role.END, Role.NOISE, Role.SAY, None, Role.FILLER)
+        if plain:
+            self.collector.found.noise.append((node.start, node.end))
+        return plain
+
+    def _failed(
+        self, message: str, pattern: FailurePattern = FailurePattern.MALFORMED
+    ) -> Candidate:
+        end = self.node.end if self.node.closed else len(self.text)
+        failure = Failure(pattern, message, (self.node.start, end))
+        return Candidate((self.node.start, end), failure=failure, form="tags")
+
+    def _nested(self) -> list[Candidate]:
+        """Read calls within an element that holds several."""
+        collector = self.collector
+        first = len(collector.found.candidates)
+        collector.sequence(self.node, None)
+        made = collector.found.candidates[first:]
+        del collector.found.candidates[first:]
+        if made:
+            parts = [c for c in self.node.children if c.kind is not Kind.NOISE]
+            beside = [self.text[a.end : b.start] for a, b in pairwise(parts)]
+            beside += [self.text[self.node.begin : parts[0].start]]
+            beside += [self.text[parts[-1].end : self.node.stop]] if self.node.closed else []
+            if not all(_is_label(text) for text in beside):
+                return [self._failed("Something beside the call cannot be read.")]
+            made[0].span = (self.node.start, made[0].span[1])
+            if self.node.closed:
+                made[-1].span = (made[-1].span[0], self.node.end)
+        return made or [self._failed("A tool call is announced but cannot be read.")]
+
+    def _pieces(self) -> list[tuple[str, Role | None]]:
+        """Return the pieces of text, each with the role of the token before it."""
+        found: list[tuple[str, Role | None]] = []
+        at, role = self.node.begin, None
+        for child in self.node.children:
+            piece = _piece(self.text[at : child.start])
+            if piece:
+                found.append((piece, role))
+            at = child.end
+            role = child.role if child.token or child.kind is Kind.TAG else None
+        piece = _piece(self.text[at : self.node.stop])
+        if piece:
+            found.append((piece, role))
+        return found
+
+    def _prefix(self, pieces: list[tuple[str, Role | None]], children: list[Node]) -> str | None:
+        """Return the name that stands before the arguments."""
+        if self.text[self.node.begin : self._first(children)].strip() == "":
+            sep = [
+                c for c in self.node.children if c.role in (Role.SEPARATOR, Role.NAME) and c.token
+            ]
+            if not sep:
+                return None
+        names = [text for text, role in pieces if role is not Role.ID]
+        if not names:
+            return None
+        name = names[0]
+        if len(names) > 1 and role_of(name) in (Role.CALL, Role.TYPE):
+            name = names[1]
+        name = _CALL_PREFIX.sub("", name.split("\n")[0].strip()).rstrip(":").strip()
+        if self.node.token and (numbered := _NUMBERED.fullmatch(name)):
+            name = numbered[1]
+        if name.endswith(")") and "(" in name:
+            return None
+        known = self.collector.tools
+        if known is not None and known.find(name) is not None:
+            return name
+        return name if re.fullmatch(r"[^\W\d][\w.\-:]{0,80}|\d{1,3}", name) else None
+
+    def _first(self, children: list[Node]) -> int:
+        return children[0].start if children else self.node.stop
+
+    def _child_name(self, children: list[Node]) -> str | None:
+        for child in children:
+            if child.role is Role.NAME and child.leaf:
+                return self.text[child.begin : child.stop].strip()
+        return None
+
+    def _named(
+        self,
+        name: str,
+        children: list[Node],
+        values: list[Node],
+        pieces: list[tuple[str, Role | None]],
+    ) -> Candidate:
+        """Read the arguments of a call whose name is known."""
+        arguments = self._arguments(name, children, values, pieces)
+        if isinstance(arguments, Failure):
+            return Candidate(self.span, failure=arguments, form="tags")
+        found, value, twice, whole = arguments
+        node = self.node
+        repairs: list[Repair] = list(value.repairs) if value else []
+        torn = value.torn if value else Tear.WHOLE
+        if not whole:
+            torn = Tear.CUT
+        elif not node.closed:
+            if not node.token and (
+                not children or (value is None and self._may_go_on(name, found))
+            ):
+                torn = Tear.CUT
+            if node.token and value is None and not any(c.leaf for c in children):
+                torn = Tear.CUT if not self._takes_nothing(name) else Tear.WHOLE
+            if not node.token:
+                repairs.append(Repair("missing end tag", (node.end, node.end)))
+        repairs += [
+            Repair("missing end tag", (c.stop, c.stop)) for c in children if c.leaf and c.guessed
+        ]
+        end = node.end
+        if not node.closed and children:
+            end = max(c.end for c in children)
+        span = (node.start, end)
+        raw = value is None
+        twice = twice or (value.twice if value else None)
+        call = Call(name, found, span, raw=raw, torn=torn, twice=twice, repairs=tuple(repairs))
+        return Candidate(span, [call], form="tags")
+
+    def _may_go_on(self, name: str, given: Any) -> bool:
+        """Tell whether the tool takes more than an element holds that nothing closes."""
+        tools = self.collector.tools
+        spec = tools.find(name) if tools is not None else None
+        if spec is None or not spec.known or not isinstance(given, dict):
+            # Servers stop at `</function>` and leave it out; other end tags are there or missing.
+            return not self.node.valued
+        return any(parameter not in given for parameter in spec.parameters)
+
+    def _takes_nothing(self, name: str) -> bool:
+        tools = self.collector.tools
+        spec = tools.find(name) if tools is not None else None
+        return spec is not None and spec.known and not spec.required
+
+    def _arguments(
+        self,
+        name: str,
+        children: list[Node],
+        values: list[Node],
+        pieces: list[tuple[str, Role | None]],
+    ) -> tuple[Any, Value | None, str | None, bool] | Failure:
+        leaves = [c for c in children if c.leaf and c.kind is Kind.TAG and c.role is not Role.NAME]
+        if any(c.kind is Kind.FENCE and not c.children and self._holds_text(c) for c in children):
+            message = f"The arguments of `{name[:80]}` cannot be read."
+            return Failure(FailurePattern.MALFORMED, message, self.span, name)
+        if leaves and not values:
+            return self._leaves(leaves)
+        if len(values) == 1 and not leaves:
+            if self.node.closed and not self._only_names(name, pieces):
+                message = f"Something beside the arguments of `{name[:80]}` cannot be read."
+                return Failure(FailurePattern.MALFORMED, message, self.span, name)
+            value = values[0].value
+            assert value is not None
+            value = verified(self.text, value)
+            if isinstance(value.value, (dict, str)) or value.value == []:
+                return (value.value or {}), value, None, True
+        if not values and not leaves and not any(c.kind is Kind.PYTHON for c in children):
+            return self._text_body(name, pieces)
+        message = f"The call of `{name[:80]}` cannot be read."
+        return Failure(FailurePattern.MALFORMED, message, self.span, name)
+
+    @staticmethod
+    def _only_names(name: str, pieces: list[tuple[str, Role | None]]) -> bool:
+        """Tell whether the text beside the arguments is the name, an id or a label."""
+        rest = [text for text, role in pieces if role is not Role.ID and name not in text]
+        named = [text.replace(name, "").split() for text, _ in pieces if name in text]
+        return all(_is_label(text) for text in rest) and sum(map(len, named)) <= len(named) <= 1
+
+    def _holds_text(self, node: Node) -> bool:
+        return bool(self.text[node.begin : node.stop].strip())
+
+    def _text_body(
+        self, name: str, pieces: list[tuple[str, Role | None]]
+    ) -> tuple[Any, Value | None, str | None, bool] | Failure:
+        node = self.node
+        inner = self.text[node.begin : node.stop]
+        if node.label is not None and inner.strip():
+            found = _object_of(inner)
+            if not isinstance(found, dict):
+                message = f"The arguments of `{name[:80]}` cannot be read."
+                return Failure(FailurePattern.MALFORMED, message, self.span, name)
+            return found, None, None, True
+        rest = [text for text, role in pieces if role is not Role.ID]
+        lines = sum(len(text.split("\n")) for text in rest) if node.label is None else 0
+        if lines > 1 and role_of(rest[0]) not in (Role.CALL, Role.TYPE):
+            message = f"Something beside the name of `{name[:80]}` cannot be read."
+            return Failure(FailurePattern.MALFORMED, message, self.span, name)
+        return {}, None, None, node.closed or bool(pieces)
+
+    def _leaves(  # noqa: C901, PLR0912 - one way for each kind of leaf
+        self, leaves: list[Node]
+    ) -> tuple[Any, Value | None, str | None, bool] | Failure:
+        found: dict[str, Any] = {}
+        twice: str | None = None
+        key: str | None = None
+        whole = all(leaf.closed for leaf in leaves)
+        single: Any = None
+        for leaf in leaves:
+            content = _content(self.text, leaf, leaf.attributes)
+            if leaf.role is Role.KEY and leaf.label is None:
+                key = str(content).strip()
+                continue
+            if leaf.role is Role.VALUE and key is not None:
+                name, key = key, None
+            elif leaf.label is not None:
+                name = leaf.label
+            elif leaf.role is Role.ARGUMENTS and isinstance(content, dict):
+                single = content
+                continue
+            elif leaf.role is Role.ID:
+                continue
+            elif leaf.role is Role.ARGUMENTS and len(leaves) == 1:
+                return content, None, None, whole
+            else:
+                message = "An argument has no name."
+                return Failure(FailurePattern.MALFORMED, message, (leaf.start, leaf.end))
+            if name in found:
+                if not self._repeats(name):
+                    twice = name
+                else:
+                    content = [*_listed(found[name]), content]
+            found[name] = content
+        if key is not None:
+            message = f"The argument `{key[:80]}` has no value."
+            return Failure(FailurePattern.MALFORMED, message, self.span)
+        if single is not None:
+            return {**single, **found}, None, twice, whole
+        if list(found) == ["arguments"] and isinstance(found["arguments"], str):
+            return found["arguments"], None, twice, whole
+        return found, None, twice, whole
+
+    def _repeats(self, name: str) -> bool:
+        """Tell whether a parameter takes several values, one child each."""
+        tools = self.collector.tools
+        spec = tools.find(self.node.label or "") if tools is not None else None
+        schema = spec.parameters.get(name) if spec is not None else None
+        return isinstance(schema, dict) and schema.get("type") == "array"
+
+    def _elements_of_tool(self) -> Candidate:
+        """Read `<search><q>x</q></search>`, an element named like a tool."""
+        node = self.node
+        inner = self.text[node.begin : node.stop]
+        name = node.label or node.name
+        found: Any = _object_of(inner) if inner.strip() else {}
+        if isinstance(found, str) and _CHILD.match(inner):
+            return self._failed(f"The arguments of `{name[:80]}` cannot be read.")
+        call = Call(name, found, self.span, raw=True)
+        return Candidate(self.span, [call], form="tags")
+
+    def _described(
+        self,
+        values: list[Node],
+        pythons: list[Node],
+        pieces: list[tuple[str, Role | None]],
+    ) -> list[Candidate]:
+        """Read all calls that values or Python describe, and account for all of them."""
+        made: list[Candidate] = []
+        for node in sorted([*values, *pythons], key=lambda n: n.start):
+            if node.kind is Kind.PYTHON:
+                calls = [Call.of_python(call) for call in node.calls]
+                made.append(Candidate((node.start, node.end), calls, form="tags"))
+                continue
+            value = node.value
+            assert value is not None
+            candidate = self.collector.described(value, marked=True)
+            if candidate is None:
+                return [self._failed("A tool call is announced but cannot be read.")]
+            if candidate.form != "contract":
+                candidate.form = "tags"
+            made.append(candidate)
+        if self.node.closed and not all(_is_label(text) for text, _ in pieces):
+            return [self._failed("Something beside the call cannot be read.")]
+        made[0].span = (self.node.start, made[0].span[1])
+        end = self.node.end if self.node.closed else made[-1].span[1]
+        made[-1].span = (made[-1].span[0], end)
+        if not self.node.closed and not self.node.token:
+            for candidate in made:
+                candidate.calls = [
+                    replace(c, repairs=(*c.repairs, Repair("missing end tag", (end, end))))
+                    for c in candidate.calls
+                ]
+        return made
+
+
+def _is_harmless(key: str, value: str) -> bool:
+    """Tell whether an attribute only names, numbers or types a call."""
+    role = role_of(key)
+    if role is Role.TYPE:
+        return role_of(value) in (Role.CALL, Role.FORMAT)
+    return role in (Role.NAME, Role.ID, Role.CALL, Role.KEY, Role.ARGUMENTS)
+
+
+def _is_label(text: str) -> bool:
+    """Tell whether text beside a call only names or separates it."""
+    plain = text.strip("`,;:.]})> \n").removeprefix("json").strip()
+    return not plain or role_of(plain) in (Role.CALL, Role.FORMAT, Role.TYPE)
+
+
+def _piece(text: str) -> str:
+    """Return a piece of text without blanks, also those that are written out."""
+    plain = text.strip()
+    while plain.startswith("\\n") or plain.endswith("\\n"):
+        plain = plain.removeprefix("\\n").removesuffix("\\n").strip()
+    return plain
+
+
+def _opened(children: list[Node]) -> list[Node]:
+    """Return nodes with what stands in fences in their place."""
+    found: list[Node] = []
+    for child in children:
+        if child.kind is Kind.FENCE:
+            found += _opened(child.children)
+        else:
+            found.append(child)
+    return found
+
+
+def _content(text: str, leaf: Node, attributes: dict[str, str] | None) -> Any:
+    """Return what stands in an element as it is written, less the line ends at its tags."""
+    raw = text[leaf.begin : leaf.stop]
+    if raw.startswith("\n"):
+        raw = raw.removeprefix("\n").removesuffix("\n")
+    if attributes and (
+        attributes.get("string") == "false"
+        or attributes.get("type", "string") not in ("string", "str")
+    ):
+        return JsonText(raw)
+    if leaf.role is Role.ARGUMENTS and leaf.label is None:
+        return _object_of(raw)
+    return raw
+
+
+def _object_of(raw: str) -> Any:
+    """Return the object that a text is, as JSON or as elements, or the text."""
+    plain = raw.strip().strip("`").removeprefix("json").strip()
+    if plain.startswith("{"):
+        try:
+            value = verified(plain, decode_value(plain, 0))
+        except LenientError:
+            return raw.strip()
+        whole = not value.torn and not value.twice and not plain[value.end :].strip()
+        return value.value if whole else raw.strip()
+    found = _elements(raw) if plain.startswith("<") else None
+    return raw.strip() if found is None else found
+
+
+def _elements(raw: str, depth: int = 0) -> dict[str, Any] | None:
+    """Return the elements that a text consists of, or `None` if it is anything else."""
+    found: dict[str, list[Any]] = {}
+    at = 0
+    while (child := _CHILD.match(raw, at)) and depth < _DEEPEST:
+        close = raw.find(f"</{child[1]}>", child.end())
+        if close == -1:
+            return None
+        inner = raw[child.end() : close]
+        if inner.startswith("\n"):
+            inner = inner.removeprefix("\n").removesuffix("\n")
+        nested = _elements(inner, depth + 1) if inner.lstrip().startswith("<") else None
+        found.setdefault(child[1], []).append(inner if nested is None else nested)
+        at = close + len(child[1]) + 3
+    if raw[at:].strip() or not found:
+        return None
+    return {key: items[0] if len(items) == 1 else items for key, items in found.items()}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

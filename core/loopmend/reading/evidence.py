@@ -1,0 +1,258 @@
+"""Meant or only shown? By where a call stands first, then by the words that lead to it.
+
+A call that is quoted, commented out, listed in a table or part of a larger code block is only
+shown. One that words introduce is meant if these words announce it in the first person; what
+follows it may explain it, go on with the plan or close. Whatever else is said, nobody can be sure.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from loopmend.reading.candidates import Candidate, Found
+from loopmend.reading.lexicon import Role, role_of
+from loopmend.reading.speech import (
+    announces,
+    asks_leave,
+    awaits,
+    closes,
+    explains,
+    is_label,
+    is_question,
+    is_step,
+    negates,
+    plans,
+    refers,
+    refuses,
+    reports,
+    sentences,
+    speaks_of_itself,
+    without_emoji,
+)
+
+__all__ = ["Around", "Doubt", "why_not_meant"]
+
+_PREFIX: Final = re.compile(
+    r"[ \t]*(?:(?P<quote>>)|(?P<table>\|)|(?P<comment>(?:#|//|--|;|%|/\*)[ \t])|(?P<prompt>\$ |>>> |In \[\d*\]: )|(?P<struck>~~))"
+)
+_OPENING: Final = {
+    '"': '"',
+    "'": "'",
+    "\u201c": "\u201d\u201c",
+    "\u00ab": "\u00bb",
+    "\u201e": "\u201c\u201d",
+    "\u300c": "\u300d",
+    "\u2018": "\u2019",
+    "(": ")",
+    "`": "`",
+    "\u300e": "\u300f",
+    "\u2039": "\u203a",
+}
+_CLOSING: Final = re.compile(
+    r"(?:\s|[`;,.*_\]})>~]|</?[\w:\-|\uff5c]{1,60}>|<[|\uff5c][^>\n]{1,60}>)*"
+)
+_RUNS_ON: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f][\"')\]\u201d*_`]{0,3}\s*\Z")
+_NAMES: Final = {
+    "quote": "a quotation",
+    "table": "a table",
+    "comment": "a comment",
+    "prompt": "a prompt",
+    "struck": "a struck-out text",
+}
+_LEADS_ON: Final = (":", "\uff1a", ",", "-", "\u2013", "\u2014")
+_SHORT_QUESTION: Final = 4
+_TAG: Final = re.compile(
+    r"<(?P<slash>/?)(?P<name>[A-Za-z][\w.:\-]{0,40})(?:\s[^<>]{0,200})?(?P<void>/?)>"
+)
+_DEEPEST: Final = 50
+_WRAPPERS: Final = frozenset({"pre", "code", "p", "div", "b"})
+_MOST: Final = 4000
+
+
+class Around:
+    """What is said beside the calls: the text without thinking, tokens and the calls."""
+
+    def __init__(self, text: str, found: Found, start: int, end: int) -> None:
+        self.text = text
+        self.start = start
+        self.end = end
+        self.hidden = _merged([*found.noise, *found.thoughts])
+
+    def said(self, start: int, end: int) -> str:
+        """Return what is said between two places."""
+        start, end = max(start, self.start), min(end, self.end)
+        pieces = []
+        at = start
+        first = max(0, bisect_right(self.hidden, (start, start)) - 1)
+        for low, high in islice(self.hidden, first, None):
+            if low >= end:
+                break
+            if high > at:
+                pieces.append(self.text[at : max(low, at)])
+                at = high
+        if at < end:
+            pieces.append(self.text[at:end])
+        return "".join(pieces)
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans in order, without overlaps."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why a call may only be shown."""
+
+    why: str
+    placed: bool = False
+    """Whether its place, or words that point at it, say that it is shown."""
+
+
+def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
+    """Return why calls may only be shown, or `None` if they are surely meant."""
+    text = around.text
+    at = around.start
+    tags = _OpenTags(text)
+    for candidate in candidates:
+        if candidate.shown is not None:
+            return Doubt(f"it stands in {candidate.shown}", placed=True)
+        start, end = candidate.span
+        if tags.around(start, end):
+            return Doubt("it stands in markup of another kind", placed=True)
+        lead = around.said(at, start)
+        if (place := _place(text, start, end, lead, around)) is not None:
+            return Doubt(f"it stands in {place}", placed=True)
+        labelled = candidate.form == "react" and text[start - 1 : start] in ("", "\n")
+        labelled = labelled or candidate.thought
+        names = [call.name for call in candidate.calls]
+        if not _leads(lead, names, labelled=labelled, first=candidate is candidates[0]):
+            said = sentences(lead)
+            return Doubt("the words before it do not announce it", placed=refers(said[-1]))
+        at = end
+    tail = around.said(at, around.end)
+    if not _follows(tail, thought=candidates[-1].thought):
+        return Doubt("the words after it may take it back")
+    return None
+
+
+class _OpenTags:
+    """Which elements that mean nothing here a place stands in, asked from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.open: list[tuple[str, int]] = []
+
+    def around(self, start: int, end: int) -> bool:
+        """Tell whether a span stands in an element that is not a wrapper of all there is."""
+        for tag in _TAG.finditer(self.text, self.at, start):
+            name = tag["name"].lower()
+            if tag["slash"]:
+                while any(name == opened for opened, _ in self.open):
+                    if self.open.pop()[0] == name:
+                        break
+            elif not tag["void"] and len(self.open) < _DEEPEST and self._is_foreign(name):
+                self.open.append((name, tag.start()))
+        self.at = max(self.at, end)
+        return any(self._is_element(name, begin, end) for name, begin in self.open)
+
+    @staticmethod
+    def _is_foreign(name: str) -> bool:
+        return role_of(name, every=False) in (None, Role.SHOWN)
+
+    def _is_element(self, name: str, begin: int, end: int) -> bool:
+        """Tell whether an element is closed behind a place, and is not all there is."""
+        close = self.text.lower().find(f"</{name}", end)
+        if close == -1:
+            return False
+        around = self.text[:begin] + self.text[close:].partition(">")[2]
+        return name not in _WRAPPERS or bool(_TAG.sub("", around).strip())
+
+
+def _place(text: str, start: int, end: int, lead: str, around: Around) -> str | None:
+    """Return what a span of the text stands in by its line and its quotes."""
+    begin = text.rfind("\n", 0, start) + 1
+    line = text[max(begin, around.start) : start]
+    prefix = _PREFIX.match(line) if line else None
+    if prefix and prefix.lastgroup:
+        return _NAMES[prefix.lastgroup]
+    before = lead.rstrip()[-1:]
+    if before in _OPENING:
+        after = text[end : end + 3].lstrip(" ;,.")[:1]
+        if after and after in _OPENING[before] and lead.rstrip()[:-1].strip():
+            return "a quotation"
+    return None
+
+
+def _leads(lead: str, names: list[str], *, labelled: bool, first: bool) -> bool:
+    """Tell whether the words before a call announce it, or say nothing of it.
+
+    A header of its own, such as `Action:`, announces a call: then the words before it need not.
+    """
+    plain = without_emoji(lead).strip(" \t\n,;*_`-")
+    if not plain or (not first and not any(c.isalpha() for c in plain)):
+        return True
+    said = sentences(plain[-_MOST:])
+    if not said:
+        return True
+    last = said[-1]
+    runs_on = _RUNS_ON.search(plain) is None
+    if is_label(last) or last.strip(":") in names:
+        rest = [s for s in said[:-1] if not is_label(s)]
+        return not rest or _is_harmless(rest[-1], names, labelled=labelled)
+    if is_question(last):
+        return _may_be_asked(last, labelled=labelled)
+    if runs_on and is_step(last) and plain[-1:] not in _LEADS_ON:
+        return True
+    if runs_on and not (labelled and plain[-1:] not in _LEADS_ON):
+        return announces(last, names) and not awaits(last)
+    return _is_harmless(last, names, labelled=labelled)
+
+
+def _is_harmless(sentence: str, names: list[str], *, labelled: bool) -> bool:
+    """Tell whether a whole sentence before a call leaves it as it is."""
+    if awaits(sentence):
+        return False
+    if plans(sentence, names):
+        return True
+    if is_question(sentence):
+        return _may_be_asked(sentence, labelled=True)
+    if not labelled and reports(sentence):
+        return False
+    points = refers(sentence) and not (labelled and speaks_of_itself(sentence))
+    return not (points or refuses(sentence) or asks_leave(sentence))
+
+
+def _may_be_asked(question: str, *, labelled: bool) -> bool:
+    """Tell whether a question before a call does not ask for leave to make it."""
+    if refers(question) or (asks_leave(question) and speaks_of_itself(question)):
+        return False
+    return labelled or len(question.split()) < _SHORT_QUESTION
+
+
+def _follows(tail: str, *, thought: bool) -> bool:
+    """Tell whether the words after a call leave it as it is.
+
+    Where a thought led to an action, words after it need not explain it.
+    """
+    closing = _CLOSING.match(tail)
+    rest = tail[closing.end() :] if closing else tail
+    said = [s for s in sentences(rest[:_MOST]) if any(c.isalpha() for c in s)]
+    if not said:
+        return not any(c.isalnum() for c in rest)
+    if not thought and not (explains(said[0]) or closes(said[0]) or is_label(said[0])):
+        return False
+    return all(
+        not negates(s) and not asks_leave(s) and not is_question(s) and not refuses(s) for s in said
+    )

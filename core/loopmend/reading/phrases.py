@@ -1,0 +1,239 @@
+"""The words of speech, as data: how people announce, point, refuse, ask and close.
+
+Each pattern is a table of phrases by sense, with a row for each language that is known. `speech`
+says what they mean. Whoever adds a phrase adds a sentence that needs it, and one that it must not
+catch, to tests/core/reading/test_speech.py.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+SENTENCE: Final = re.compile(
+    r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]*_\u201d]{0,3}(?:\s+|(?=[\u4e00-\u9fff\u3040-\u30ff]))|\n+|(?<=[\u3002\uff01\uff1f])"
+)
+DECORATION: Final = " \t\n*_~`#>|-\u2013\u2014\u2022\u00b7\"'\u201c\u201d()[]"
+EMOJI: Final = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]")
+
+# -- the senses of verbs
+
+# What one does with tools, as stems. What a tool's own name says counts as well; any other verb may
+# as well be one of saying, showing, leaving or putting off.
+DOING: Final = frozenset(
+    (
+        "call run execut invok us search look check find fetch get quer query retriev mak do start begin "
+        "proceed go try perform delet remov clean clear writ send creat open read list load comput "
+        "calculat book updat add set schedul tak handl process issu request pull gather verify verifi "
+        "review examin inspect analyz analys investigat brows explor scan dig consult grab trigger launch "
+        "submit apply appli fix resolv reset modify modifi chang exchang return transfer handoff hand delegat "
+        "convert determin figur generat compil build instal download upload sav stor mov renam post publish "
+        "order purchas buy pay refund lookup confirm access visit navigat click tap play enter log fill "
+        "complet finish continu carry carri act tackl attempt help answer continu empty empti drop purg nuk "
+        "eras kill kick fire hit ping test see measur count sum record not extract collect obtain work act"
+    ).split()
+) - {"not"}
+ADVERB_WORDS: Final = frozenset(
+    (
+        "now first then also just quickly simply next immediately again actually please definitely "
+        "certainly gladly happily carefully only right away ahead and to go start by begin try need have "
+        "want proceed use this that directly straight therefore thus instead finally further promptly be"
+    ).split()
+)
+SUBJECT: Final = (
+    r"(?:i(?:'ll| will| shall|(?:'m| am)(?: only| just| now| also| simply)? going to| need to| must| have to| want to| should"
+    r"|'d like to| would like to| can(?: now)?|'m about to| am about to|'ve decided to| have decided to"
+    r"|'m gonna)|let me|let's|let us|lemme|allow me to|we(?:'ll| will| need to| should| can| have to| must)"
+    r"|going to|gonna|time to|need to|i'm ready to|i am ready to|happy to|about to)"
+)
+CLAUSE: Final = r"(?:^|^(?:in order )?to\b[^,.;:]{1,80}?\s|[,;:\u2013\u2014-]\s*|\b(?:so|then|and|but|now|first|next|okay|ok|sure|therefore|thus|hence|because|which|that|what)\s+)"
+SELF: Final = re.compile(
+    r"\b(?:i|me|we|us|my|ich|mich|wir|je|nous|yo|eu|io|ik|я|мне)\b|我|私|제가", re.IGNORECASE
+)
+QUOTED: Final = re.compile(
+    r"[\"\u201c][^\"\u201c\u201d\n]{1,80}[\"\u201d]|(?<!\w)'[^'\n]{2,60}'(?!\w)"
+)
+TO_DO_SO: Final = re.compile(
+    r"^(?:to do (?:this|that|so)|for (?:this|that)|with (?:this|that)|in this case|because of this|after (?:this|that)|based on this)\b,?",
+    re.IGNORECASE,
+)
+PLAN: Final = re.compile(rf"{CLAUSE}{SUBJECT}\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
+PROGRESS: Final = re.compile(
+    rf"{CLAUSE}i(?:'m| am)\s+(?P<rest>.+)"
+    r"|\b(?:moment|second|minute|on|wait|me),? while i(?:'m)?\s+(?P<while>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+DO_IT: Final = re.compile(rf"{CLAUSE}i do (?:it|that|so)\b", re.IGNORECASE)
+# First person, now or to come, in other languages.
+FOREIGN: Final = re.compile(
+    r"\bich (?:werde|muss|will|möchte|kann|sollte|rufe|suche|führe|starte|prüfe|schaue|hole|lösche"
+    r"|nutze|verwende|mache|schreibe|erledige|beginne|frage|öffne|sehe (?:mal )?nach)\b"
+    r"|\b(?:rufe|suche|führe|starte|prüfe|schaue|hole|lösche|mache|erledige|schreibe|sehe) ich\b"
+    r"|\b(?:lass|lassen sie) mich\b"
+    r"|\bj'(?:appelle|utilise|exécute|efface|envoie|ouvre|effectue|interroge|ajoute|arrive|y vais)"
+    r"|\bje (?:vais|dois|lance|cherche|consulte|vérifie|appelle|utilise|fais|m'en occupe|procède"
+    r"|supprime|regarde|m'occupe|m'y mets)|\blaisse[zs]?-moi\b"
+    r"|\b(?:voy a|déjame|dejame|permíteme|permítame|necesito|vamos a|procedo a|ahora mismo)\b"
+    r"|\bestoy \w+ndo\b|\b(?:busco|ejecuto|borro|llamo|reviso|consulto|uso)\b"
+    r"|\b(?:vou|deixe-me|deixa eu|preciso|estou \w+ndo)\b"
+    r"|\b(?:devo|vado a|lasciami|fammi|procedo|sto \w+ndo|cerco|eseguo|controllo|cancello)\b"
+    r"|\bik (?:ga|zal|moet|zoek|roep|voer|kijk|start|wil|verwijder|gebruik)\b|\blaat me\b"
+    r"|(?:^|[,.:!]\s*)(?:я\s+)?(?:сейчас\s+)?(?:я\s+)?\w+(?:у|ю|юсь|усь)\b|\bдавайте\b|\bпозвольте\b"
+    r"|我(?:来|會|会|将|要|需要|先|现在|正在|这就|帮|去|马上|使用|用|调用|查)|让我|(?:正在|现在|马上|接下来|首先)\w{0,4}"
+    r"(?:搜索|查询|调用|检查|读取|执行|删除|查找|运行|处理|使用)"
+    r"|(?:し|り|べ|め|き|ち|い|え|け|み|せ|れ)ます|ましょう|します|いたします"
+    r"|겠습니다|할게요|합니다|하겠|\b(?:zaraz|sprawdzę|wyszukam|uruchomię|usunę|muszę|wywołam|użyję)\b"
+    r"|\b(?:jag (?:ska|söker|kör|behöver|tar)|låt mig|jeg (?:skal|vil|søger|kører))\b"
+    r"|\b\w+(?:acağım|eceğim)\b|रह[ाी] हूँ|रह[ाी] हूं|ूँगा|ूंगा|ूँगी|देता हूँ|سأ|سوف أ|دعني|\bsaya akan\b|\btôi sẽ\b|(?:ฉัน|ผม)จะ",
+    re.IGNORECASE,
+)
+FOREIGN_SAYING: Final = re.compile(
+    r"\bzitier|\bzeig|\berklär|\bignorier|\bverweiger|\bwarn|\berwähn|\bmelde"
+    r"|\bmontr|\bexpliqu|\bcite|\bignor|\brefus|\bsignal|\bmostr|\bexplic|\bcit[ao]|\brechaz"
+    r"|\bspieg|\bpokaż|\bпокаж|\bобъясн|\bпроцитир|\bигнор|引用|忽略|拒绝|说明|解释|展示|示例|例如|例え"
+    r"|説明|無視|拒否|설명|무시",
+    re.IGNORECASE,
+)
+
+# -- attitudes
+
+NEGATION: Final = re.compile(
+    r"\b(?:not|never|no|nor|none|nothing|nobody|cannot|without|neither|instead|rather than"
+    r"|nicht|kein\w*|nie|niemals|keinesfalls|pas|jamais|aucun\w*|não|nunca|jamás|ningún|niet|geen"
+    r"|non|mai|не|нельзя|никогда|nie|inte|ikke|değil)\b|n't\b|\bne\s|\bn'|[不没沒別别勿未莫]|ません|ない|ずに|않|못|말"
+    r"|\b(?:refus|declin|forbid|forbidden|prohibit|avoid|ignor|reject|unsafe|dangerous|harmful"
+    r"|suspicious|malicious|injection|injected|hostile|phishing|attacker|hypothetical|pretend)\w*",
+    re.IGNORECASE,
+)
+SUPPOSES: Final = re.compile(
+    r"\b(?:if|unless|would|could|might|may|when|whenever|in case|provided|assuming|suppose|were to"
+    r"|wenn|falls|würde\w*|könnte\w*|sofern|si|sauf|pourrai\w*|se|podría|seria|caso|als|zou"
+    r"|если|бы|jeśli|eğer)\b|如果|假如|若|的话|もし|たら|れば|만약|면\s",
+    re.IGNORECASE,
+)
+LEAVE: Final = re.compile(
+    r"\b(?:confirmation|(?:please|can you|could you|to|must|should|you) confirm|confirm (?:first|that|if|whether|before|this|it|with)|permission|approv(?:e|al)|authori[sz]\w*|consent|go ahead\?|proceed\?|continue\?"
+    r"|shall i|should i|may i|can i|could i|do you want|would you like|want me to|like me to"
+    r"|is (?:this|that|it) (?:ok|okay|fine|right|correct|what you)|sound good|okay with you|ok with you"
+    r"|are you sure|say the word|waiting for your|await\w* your|your (?:go-ahead|ok|okay|call|decision)"
+    r"|bestätig\w*|soll ich|darf ich|möchten sie|einverstanden|confirme[zr]?|confirma|souhaitez|voulez-vous"
+    r"|dois-je|puis-je|debo|quieres que|quiere que|confirma|posso|devo|quer que|vuoi che|zal ik"
+    r"|mag ik|подтверд\w*|можно|ister mi\w+|onay\w*|czy mam|potwierdź|vill du|ska jag|skal jeg)\b|确认|可以吗|是否|好吗|よろしい|確認|でしょうか|ますか|ましょうか|할까요|확인",
+    re.IGNORECASE,
+)
+AWAITS: Final = re.compile(
+    r"^(?:please )?(?:reply|respond|say|confirm|type|answer|tell me)\b|\b(?:until|once|after|when|as soon as) (?:you|then)\b"
+    r"|\byour (?:ok|okay|approval|confirmation|consent|go-ahead|permission)\b|\bonly (?:if|after|when|with)\b"
+    r"|\b(?:once|when|after|if|as soon as)\b.{0,40}\b(?:approv|agree|sign|allow|permit|consent|okay|confirm)\w*",
+    re.IGNORECASE,
+)
+CONDITION: Final = re.compile(
+    r"^\w+ed$|\b(?:only|after|before|until|unless|later|preview|dry|test|simulat\w*|example|draft|skip\w*|later)\b",
+    re.IGNORECASE,
+)
+# Of `it`, in the past or in the third person.
+REPORTS: Final = re.compile(
+    r"\b(?:it|this|that)\b.{0,40}\b(?:was|were|came|had|comes|stood|stands|yesterday|earlier|ago)\b"
+    r"|\b\w+(?:ed|ote|id|an|ent|ame|ound)\b.{0,20}\b(?:it|this)\b",
+    re.IGNORECASE,
+)
+QUESTION: Final = re.compile(r"[?\uff1f\u061f][\"')\]\u201d*_]{0,3}\s*\Z")
+# Words for the call itself, for a text, and for pointing at either.
+REFERENCE: Final = re.compile(
+    r"\b(?:this|these|those)(?=\s*(?:[?.!,:;]|$)|\s+(?:is|was|are|were|call|command|action|one|text"
+    r"|instruction|line|snippet|code|block|way|form|format|message|output|string|payload|request))"
+    r"|\b(?:the following|following|below|as follows|like (?:this|so)|such as|e\.g\b|for example"
+    r"|examples?|snippets?|instructions?|logs?|transcript|payload|injection|syntax|commands?"
+    r"|tool calls?|function calls?|the calls?|a call|calls? (?:that|which)|invocation"
+    r"|said|wrote|emitted|ran|executed|invoked|attempted|tried|suggested|proposed|quot\w+"
+    r"|documentation|docs|manual|tutorial|reads|says|contains|contained|looks? like|verbatim|attacker"
+    r"|(?:what|this is what)(?:'s| is| was| were) (?:in|on|written)"
+    r"|folgend\w*|aufruf|befehl|beispiel|enthält|lautet|steht"
+    r"|suivant\w*|exemple|appel|commande|contient"
+    r"|siguiente|ejemplo|llamada|comando|contiene|seguinte|exemplo|chamada|contém"
+    r"|seguente|esempio|chiamata|volgende|voorbeeld|aanroep|bevat"
+    r"|следующ\w+|пример|вызов|команд\w*|содержит)\b"
+    r"|这样|以下|下面|如下|例子|示例|调用|命令|包含|写着|次の|コマンド|呼び出し|例えば|다음|예시|호출",
+    re.IGNORECASE,
+)
+ACT: Final = (
+    "run|execut|do|doing|call|follow|compl|perform|mak|send|us(?:e|ing)|invok|obey|act|trust|proceed"
+    "|touch|delet|wip|carry|go|go ahead|try|issue|submit|trigger|emit|honou?r|process|allow"
+)
+REFUSES: Final = re.compile(
+    rf"(?:\bnot|n't|\bcannot|\bnever|\bwithout)\s+(?:\w+\s+){{0,2}}(?:{ACT})\w*"
+    r"|\b(?:refus\w*|declin\w*|ignor\w*|forbidden|forbid\w*|prohibited|unsafe|dangerous|harmful"
+    r"|suspicious|malicious|inject\w*|hostile|phishing|attacker\w*|hypothetical\w*|pretend\w*|suppose"
+    r"|imagine|verboten|niemals|jamais|nunca|nicht|kein\w*|нельзя|никогда)\b"
+    r"|不(?:会|能|要|应|执行|运行|调用)|ません|ないで|않",
+    re.IGNORECASE,
+)
+INTERJECTION: Final = frozenset(
+    (
+        "sure thing ok okay gotcha alright all right great certainly absolutely of course yes yeah yep "
+        "got it understood right away on it perfect good well hi hello hey thanks thank you hmm "
+        "so then now next first finally fine done cool nice excellent awesome gladly my pleasure "
+        "for that you this as requested problem sounds happy to help with lets see here we go "
+        "ready course indeed please will do done one more and again greetings welcome natürlich "
+        "gerne klar sicher alles verstanden gern jawohl ja bien sûr d'accord oui très claro por "
+        "supuesto vale sí entendido perfecto certo va bene sì ótimo sim natuurlijk prima конечно "
+        "хорошо да отлично 好的 好 没问题 当然 了解 明白 明白了 はい かしこまりました 承知しました 네 알겠습니다 oczywiście jasne "
+        "tamam tabii hallo bonjour hola olá ciao привет 你好 こんにちは 안녕하세요"
+    ).split()
+)
+LABEL_WORDS: Final = frozenset(
+    (
+        "assistant model ai bot here here's that's is are the this my our your now corrected right proper updated calling executing running invoking using making "
+        "sending tool call function json request query search action command output "
+        "response answer input step next s it goes we go api to"
+    ).split()
+)
+EXPLAINS: Final = re.compile(
+    r"^(?:(?:explanation|note|reasoning|reason|rationale|purpose)\s*[:\u2013-]\s*)?"
+    r"(?:(?:this|these|that|it|which|the (?:above|call|calls|function|functions|tool|tools|command|code|action"
+    r"|query|search|request|line|lines|api|result|results|output|response|parameters?|arguments?)"
+    r"(?:\s+(?:above|call|calls|function|tool|code|line|lines|command|query|request|result|results"
+    r"|will|parameter|parameters|[`'\"]?[\w.]+[`'\"]?))*?|here,?)\s+"
+    r"(?:function |tool |call |code |line |query |request |command |search |action )*"
+    r"(?:will|should|is going to|is used to|are used to|uses?|calls?|returns?|gets?|fetch\w*|retriev\w*"
+    r"|search\w*|finds?|calculat\w*|comput\w*|looks?|checks?|gives?|provides?|tells?|does|do|removes?"
+    r"|deletes?|cleans?|clears?|sends?|runs?|invok\w*|quer\w*|takes?|specif\w*|represents?|sets?|requests?"
+    r"|is (?:called|for|needed|necessary|required)|are (?:set|the))\b"
+    r"|i(?:'m| am) (?:using|calling|searching|running|looking|requesting|passing|setting)\b"
+    r"|(?:dies|das|dieser aufruf|cela|ceci|cet appel|esto|esta llamada|isso|questo|dit|это)\s+\w+)",
+    re.IGNORECASE,
+)
+CLOSES: Final = re.compile(
+    r"^(?:here (?:is|are) the (?:result|output)s?\W*$|please (?:wait|hold|stand by|bear with me|give me)|hold on|hang on|one (?:moment|second|sec|minute)|just a (?:moment|second|sec|minute)|a moment"
+    r"|stand ?by|thank(?:s| you)|thanks|waiting for|awaiting (?:the )?(?:result|response|output|tool)"
+    r"|back in a|be right back|brb|this (?:may|might|should|will) (?:only )?take|bear with me|in progress|working on it|on it|let me know if (?:you (?:need|have|want (?:anything|something))|there(?:'s| is)|anything)"
+    r"|feel free to ask|hope (?:this|that) helps|i(?:'ll| will) (?:wait|be right back|be back|let you know|get back|report|update|keep you)"
+    r"|ich (?:melde mich|gebe bescheid|warte)|je (?:reviens|vous tiens|te tiens)|te (?:aviso|avisaré)|volto já|ti (?:aggiorno|faccio sapere)"
+    r"|einen moment|bitte warten|moment bitte|un instant|un moment|veuillez patienter|un momento|espera|espere"
+    r"|um momento|aguarde|attendi|attenda|een moment|минут|подожд|секунд|请稍|稍等|请等|少々お待ち|お待ち|잠시만|chwil|bir dakika|ett ögonblick)",
+    re.IGNORECASE,
+)
+OUTLOOK: Final = re.compile(
+    r"^(?:(?:if (?!you|that's|that is|this is|it is|it's)|once|when|after|as soon as|then|afterwards|from there|next|based on|with (?:the|this|that|those)|depending on)\b.{0,120}\b"
+    r"(?:i(?:'ll| will| can| am going to|'m going to)|we(?:'ll| will| can))\b"
+    r"|(?:then,?\s+|and then,?\s+|next,?\s+|after (?:that|this),?\s+|afterwards,?\s+)?(?:i(?:'ll| will| am going to|'m going to)|let me(?! know)|we(?:'ll| will))\b"
+    r"|(?:danach|dann|anschließend|sobald)\b.{0,80}\b(?:ich|wir)\b|(?:ensuite|puis)\b.{0,20}\bje\b|(?:luego|después)\b|然后|之后|接着|その後)",
+    re.IGNORECASE,
+)
+NOT_SUPPOSED: Final = re.compile(
+    r"\bwould (?:like|love|be happy) to\b|'d (?:like|love) to\b"
+    r"|\b(?:see|check|verify|determine|know|confirm|find out|tell|ask|wonder|sure|whether or not) if\b",
+    re.IGNORECASE,
+)
+# What a label says of what it is for.
+PURPOSE: Final = re.compile(
+    r"\s(?:to|for|that)\s[^.,;:?]{0,40}\b(?:your|the|this) (?:request|task|question|query)\s*:?$"
+    r"|\s(?:to|that will) do (?:that|this|so)(?: for you)?\s*:?$|\sfor (?:that|this|you)\s*:?$"
+    r"|\s(?:i(?:'ll| will| am going to)|we(?:'ll| will)) (?:make|send|use|run|execute)\s*:?$",
+    re.IGNORECASE,
+)
+START: Final = re.compile(r"([^,.!:;]{1,30})[,.!]\s+")
+LONGEST_LABEL: Final = 7
+NO_PROBLEM: Final = re.compile(
+    r"\b(?:no problem|no worries|not a problem|why not|nothing else|no time)\b", re.IGNORECASE
+)

@@ -1,0 +1,148 @@
+"""The short way for what is beyond doubt: plain ReAct lines, plain prose, calls that fit.
+
+Most replies of well-behaved models are so. Each function here answers `None` or `False` where it
+would take a second look, and else just what the long way answers; tests/core/reading/test_quick.py
+holds them to that.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+from typing import Final as Constant
+
+from loopmend.contracts.actions import Final, ToolCall
+from loopmend.contracts.signal_detection import STUCK_PHRASES, UNCERTAINTY_PHRASES
+from loopmend.reading.fitting import is_placeholder
+from loopmend.reading.lexicon import WORDS, Role
+from loopmend.reading.tools import Toolbox
+from loopmend.reading.turn import ReadingConfig, Turn
+
+__all__ = ["CleanParts", "clean_parts", "fit_text", "fits", "is_plain", "quick_turn"]
+
+# One line without anything that could be markup, a header or a call.
+_MARKUP: Constant = r"\n\r<`*{}\[\]|:("
+_LINE: Constant = rf"[^\s{_MARKUP}](?:[^{_MARKUP}]*[^\s{_MARKUP}])?"
+_INPUT: Constant = rf"[^\s{_MARKUP}\"'=](?:[^{_MARKUP}\"=]*[^\s{_MARKUP}\"'=])?"
+_ANSWER: Constant = r"[^\s<`*{\[](?:[^\n\r<`]*[^\s<`])?"
+_REACT: Constant = re.compile(
+    rf"Thought: (?P<thought>{_LINE})[ ]?\n"
+    rf"(?:Action: (?P<name>[A-Za-z_](?:[\w.\-]*\w)?)[ ]?\nAction Input: (?P<input>{_INPUT})"
+    rf"|Final Answer: (?P<answer>{_ANSWER}))\s*"
+)
+_REFUSED: Constant = frozenset(
+    {"none", "null", "na", "nothing", "finish", "final", "respond", "answer", "final_answer"}
+)
+_PHRASES: Constant = (*STUCK_PHRASES, *UNCERTAINTY_PHRASES)
+_HEADER_ROLES: Constant = frozenset(
+    {
+        *(Role.CALL, Role.ARGUMENTS, Role.ANSWER, Role.THINK, Role.NAME, Role.OBSERVATION),
+        *(Role.ASK, Role.SPEAKER, Role.FILLER),
+    }
+)
+_HEADERS: Constant = "|".join(
+    word for word, role in WORDS.items() if word.isascii() and role in _HEADER_ROLES
+)
+# Whatever any mark, any header or any rule about prose needs to be found.
+_SUSPECT: Constant = re.compile(
+    r"[^ -~\n\t]|[<{\[(:=`|>~\"'?]|\.\.\.|\b(?:i\s+(?:will|am|shall|need|have|must|should|would|can|could)\b"
+    r"|let\s+me\b|allow\s+me\b|while\s+i\b|(?:going|time)\s+to\b|(?:now|for you|repeat|action|hold on|wait)\b"
+    r"|ich\b|lass\b|je\b|voy\b|vou\b|deixe|sto\b|vado\b|lasciami\b|ik\b|laat\b)"
+    rf"|^[^\w\n]{{0,12}}(?:\d{{1,3}}[.)]\s*|[a-z][.)]\s|step\b|_)*(?:{_HEADERS})(?:[ _\-]?(?:{_HEADERS})){{0,3}}"
+    r"[ \t*_~)\]#\d]{0,12}(?:$|-\s)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WORD: Constant = re.compile(r"\w")
+_AS_THEY_ARE: Constant = frozenset({int, bool})
+
+
+class CleanParts(NamedTuple):
+    """What a turn in plain lines consists of."""
+
+    thought: str
+    name: str | None
+    """The tool's name; `None` for an answer."""
+    content: str
+    """The input or the answer."""
+    start: int
+    """Where the action or the answer starts."""
+
+
+def clean_parts(text: str) -> CleanParts | None:
+    """Return the parts of a text that is one thought and one action or answer, in plain lines."""
+    if not text.startswith("Thought: ") or not text.isascii():
+        return None
+    match = _REACT.fullmatch(text)
+    if match is None:
+        return None
+    thought, name, given, answer = match.groups()
+    if answer is not None:
+        return CleanParts(thought, None, answer, match.start("answer") - 1)
+    return None if name.lower() in _REFUSED else CleanParts(thought, name, given, 0)
+
+
+def quick_turn(text: str, tools: Toolbox | None, config: ReadingConfig) -> Turn | None:
+    """Return the turn of a text that keeps to its form, or `None` to take the long way."""
+    if config.forms:
+        return None
+    phrases = config.detect_signals is True
+    parts = clean_parts(text)
+    if parts is not None:
+        return None if phrases and _may_signal(text) else _react(text, parts, tools)
+    if phrases or config.plain_text == "error" or not is_plain(text):
+        return None
+    return Turn((Final(text.strip()),), span=(0, len(text)))
+
+
+def _react(text: str, parts: CleanParts, tools: Toolbox | None) -> Turn | None:
+    thought, name, content, start = parts
+    span = (start, len(text))
+    if name is None:
+        return Turn((Final(content),), thought, dialect="react", span=span)
+    arguments = content if tools is None else fit_text(name, content, tools)
+    if arguments is None:
+        return None
+    return Turn((ToolCall(name, arguments),), thought, dialect="react", span=span)
+
+
+def _may_signal(text: str) -> bool:
+    """Tell whether a phrase of doubt may stand in the text."""
+    folded = text.lower()
+    for phrase in _PHRASES:  # noqa: SIM110 - a generator costs as much as the search
+        if phrase in folded:
+            return True
+    return False
+
+
+def is_plain(text: str) -> bool:
+    """Tell quickly whether a text is prose beyond doubt: no markup, no header, no plan."""
+    return _SUSPECT.search(text) is None and _WORD.search(text) is not None
+
+
+def fits(name: str, arguments: Any, tools: Toolbox) -> bool:
+    """Tell quickly whether a call is one that fitting would return as it is."""
+    spec = tools.tools.get(name)
+    if spec is None or not spec.known or type(arguments) is not dict:
+        return False
+    for key, value in arguments.items():
+        schema = spec.parameters.get(key)
+        if type(schema) is not dict or "$ref" in schema or "allOf" in schema:
+            return False
+        if type(value) is str:
+            if schema.get("type") != "string" or "enum" in schema or is_placeholder(key, value):
+                return False
+        elif type(value) not in _AS_THEY_ARE:
+            return False
+    return all(key in arguments for key in spec.required)
+
+
+def fit_text(name: str, text: str, tools: Toolbox) -> str | dict[str, Any] | None:
+    """Return what a tool takes of one line of plain text, or `None` if that takes a second look."""
+    spec = tools.tools.get(name)
+    if spec is None or not spec.known:
+        return None if spec is None else text
+    names = spec.required if len(spec.required) == 1 else tuple(spec.parameters)
+    if len(names) != 1:
+        return None
+    arguments = {names[0]: text}
+    return arguments if fits(name, arguments, tools) else None

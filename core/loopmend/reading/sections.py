@@ -1,0 +1,308 @@
+"""Headers such as `Action:`, however they are decorated, numbered and separated."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from loopmend.reading.lexicon import WORDS, Role, role_of, words_of
+from loopmend.reading.tools import Toolbox
+
+__all__ = ["Header", "ends_text", "header_at", "header_places", "inline_header", "next_section"]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A header and what stands beside it."""
+
+    role: Role
+    words: tuple[str, ...]
+    start: int
+    """Where its line or, in mid-line, its first word starts."""
+    body: int
+    """Where its body starts."""
+    resume: int
+    """Where to go on reading: behind what the header takes as it is."""
+    quoted: bool = False
+    """Whether it stands in a block quote, or is struck out."""
+    listed: bool = False
+    """Whether it is an item of a list."""
+    inline: bool = False
+
+    @property
+    def strong(self) -> bool:
+        """Whether its words name a part of ReAct and little else."""
+        return is_strong(self.words)
+
+
+_HEADER_ROLES: Final = frozenset(
+    {
+        *(Role.CALL, Role.NAME, Role.ARGUMENTS, Role.THINK, Role.ANSWER, Role.OBSERVATION),
+        *(Role.SPEAKER, Role.ASK),
+    }
+)
+_PARTS: Final = frozenset(
+    (
+        "thought thoughts action aktion acción accion ação azione действие actie observation "
+        "beobachtung observación observacion observação osservazione наблюдение gedanke "
+        "pensamiento pensée pensee pensamento pensiero мысль gedachte 思考 行动 动作 行動 行动输入 动作输入 行動入力 "
+        "最终答案 最終回答 观察 観察 アクション アクション入力 想法"
+    ).split()
+)
+_WORD: Final = "|".join(
+    sorted(
+        (re.escape(word) for word, role in WORDS.items() if role in _HEADER_ROLES | {Role.FILLER}),
+        key=len,
+        reverse=True,
+    )
+)
+# Decoration: list marks, numbers, headings, emphasis, quotes, emoji; not what opens a value.
+_BEFORE: Final = (
+    r"(?P<before>(?:[^\w\n<{|:`]|_|<(?:b|strong|i|em|u|p|h[1-6])>|\d{1,3}[.):\]]|`(?!``)|[A-Za-z][.)][ \t]|[ivx]{2,4}[.)][ \t]){0,12}"
+    r"(?:[Ss]tep\s\d{1,2}\s?[.:\-)]\s?)?)"
+)
+_NUMBER: Final = r"(?:[ \t\u00a0_]?[#(\[]?\d{1,3}[)\]]?)?"
+_HEADER: Final = re.compile(
+    rf"{_BEFORE}(?P<words>(?:{_WORD})(?:[ \u00a0_\-]?(?:\d{{1,3}}[ ])?(?:{_WORD})){{0,3}})(?![^\W\d_]){_NUMBER}"
+    r"(?P<after>(?:[*_~\"'`\u201d)\]\u3011\u300d\u300f\u00bb]|</\w{1,6}>){0,4})[ \t\u00a0]*"
+    r"(?P<sep>[:\uff1a]|=>|->|\u2192|=(?!=)|[\u2013\u2014](?=\s)|-(?=\s)|(?=\n|\Z))"
+    r"(?P<tail>[ \t\u00a0]?[*_~\"'`]{1,3}(?=\s|\Z)|[*_~]{1,3}(?=[^\s*_~])|</\w{1,6}>)?",
+    re.IGNORECASE,
+)
+_INLINE: Final = re.compile(
+    r"(?P<before>(?:^|[\s*_\"'(\u201c\u3002\uff0e])[*_]{0,3})"
+    r"(?P<words>(?:Action[ \u00a0_\-]?Input|Final[ \u00a0_\-]?Answer|Action|Answer|Observation))"
+    r"(?:[ \t]?\d{1,3})?[*_ \t]{0,4}\Z",
+    re.IGNORECASE,
+)
+_SENTENCE_END: Final = re.compile(r"[.!?\u2026:\uff1a\u3002)\]\"'\u201d][*_]{0,3}\s*\Z")
+_EMPHASIS: Final = re.compile(r"[ \t]?[*_]{1,3}(?=\s|\Z)|[*_]{1,3}")
+_REACH: Final = 60
+_FAR: Final = 300
+_VERY_FAR: Final = 4000
+_BRACKETED: Final = re.compile(r"[ \t]*(?P<name>[^\W\d][\w .\-]{0,80}?)[ \t]*(?P<bracket>[\[(])")
+_LINE: Final = re.compile(r"[^\n]*")
+_STRONG: Final = re.compile(
+    rf"^[ \t]*{_BEFORE}(?P<words>(?:{_WORD})(?:[ \u00a0_\-]?(?:\d{{1,3}}[ ])?(?:{_WORD})){{0,3}})(?![^\W\d_]){_NUMBER}"
+    r"(?:[*_~\"'`)\]\u3011\u300d\u300f\u00bb]|</\w{1,6}>){0,4}[ \t\u00a0]*(?P<sep>[:\uff1a])",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PLACES: Final = re.compile(
+    rf"^(?=[^\S\n]{{0,40}}\S){_BEFORE}(?:{_WORD})", re.IGNORECASE | re.MULTILINE
+)
+_COLONS: Final = re.compile(
+    r"(?:Input|Answer|Action|Observation)(?:[ \t]?\d{1,3})?[*_ \t]{0,4}[:\uff1a]", re.IGNORECASE
+)
+_ANSWER_LINE: Final = re.compile(
+    r"^[ \t]*[*_#]{0,4}[ \t]?(?:Final[ _]?Answer|Answer)[*_]{0,3}[ \t]?:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ARTICLE: Final = re.compile(r"\b(?:the|an|a|my|your|its|this|that|no|of|any)\Z", re.IGNORECASE)
+_NAME_IN_BRACKETS: Final = re.compile(r"\[[ \t]?[^\W\d][\w .\-]{0,80}\][ \t]*(?=\n|\Z)")
+_WEAK_ROLES: Final = frozenset({Role.CALL, Role.ARGUMENTS, Role.THINK, Role.ANSWER})
+
+
+class Place(NamedTuple):
+    """Where a header may be."""
+
+    at: int
+    inline: bool
+
+
+def header_places(text: str) -> list[Place]:
+    """Return where headers may be: starts of lines, and colons in mid-line."""
+    found = [Place(match.start(), False) for match in _PLACES.finditer(text)]  # noqa: FBT003
+    found += [Place(match.end() - 1, True) for match in _COLONS.finditer(text)]  # noqa: FBT003
+    found.sort()
+    return found
+
+
+def is_strong(words: tuple[str, ...]) -> bool:
+    """Tell whether words name a part of ReAct."""
+    return not _PARTS.isdisjoint(words) or words[-2:] == ("final", "answer")
+
+
+def ends_text(words: tuple[str, ...], role: Role | None) -> bool:
+    """Tell whether a header of these words ends the text before it, wherever it stands."""
+    return is_strong(words) or role is Role.SPEAKER or (role is Role.OBSERVATION and len(words) > 1)
+
+
+def header_at(text: str, at: int, tools: Toolbox | None, above: Header | None) -> Header | None:
+    """Return the header that a line starts with."""
+    found = _HEADER.match(text, at)
+    if found is None:
+        return None
+    role = role_of(found["words"])
+    if role not in _HEADER_ROLES:
+        return None
+    if found["before"].endswith("[") and found["after"].startswith("]") and not found["sep"]:
+        return None  # a token such as `[TOOL_CALLS]` on a line of its own
+    header = _made(text, found, role, at)
+    if found["sep"] in (":", "\uff1a"):
+        return header
+    heading = any(mark in found["before"] for mark in "#*_[<(")
+    if not found["sep"] and role in (Role.THINK, Role.ANSWER) and not heading:
+        return None  # a line that is only a word
+    return header if _is_vouched(text, header, tools, above) else None
+
+
+def _made(text: str, found: re.Match[str], role: Role, at: int) -> Header:
+    before = found["before"]
+    body = found.end()
+    if found["tail"] and found["tail"].strip()[:1] not in before:
+        body = found.start("tail")  # emphasis that the header did not open
+    resume = body
+    if role in (Role.CALL, Role.NAME):
+        resume = _name_end(text, resume)
+    words = words_of(found["words"])
+    listed = before.strip() in ("-", "*", "+", "\u2022", "- **", "* **", "- __", "\u2022 **")
+    quoted = before.lstrip().startswith(">") or "~~" in before
+    return Header(role, words, at, body, resume, quoted, listed)
+
+
+def _is_vouched(text: str, header: Header, tools: Toolbox | None, above: Header | None) -> bool:
+    """Tell whether a line that might be a header is one, by what stands around it."""
+    if header.role not in _WEAK_ROLES or header.quoted:
+        return False
+    if header.role is Role.CALL:
+        name = text[header.body : header.resume].strip(" \t\n:=>-*_`\"'")
+        if tools is None:
+            thought = above is not None and above.role is Role.THINK
+            return header.strong and (thought or _BRACKETED.match(name) is not None)
+        return bool(name) and tools.find(_plain_name(name)) is not None
+    if header.role is Role.ARGUMENTS:
+        return above is not None and above.role in (Role.CALL, Role.NAME)
+    if header.role is Role.ANSWER:
+        return header.strong
+    return header.strong and (above is not None or not text[: header.start].strip())
+
+
+def _plain_name(name: str) -> str:
+    found = _BRACKETED.match(name)
+    return found["name"] if found else name
+
+
+def _name_end(text: str, at: int) -> int:
+    """Return where the line of an action ends, if it holds a name and no value."""
+    begin = at
+    while text[at : at + 1].isspace():
+        at += 1
+    if "\n" in text[begin:at] and _STRONG.match(text, at):
+        return begin
+    if _NAME_IN_BRACKETS.match(text, at):
+        return _LINE.match(text, at).end()  # type: ignore[union-attr]
+    if text[at : at + 1] in ("{", "[", "<", "") or text.startswith(("```", "~~~"), at):
+        return at
+    line_end = _LINE.match(text, at).end()  # type: ignore[union-attr]
+    bracketed = _BRACKETED.match(text, at, line_end)
+    if bracketed and bracketed["bracket"] == "(":
+        return bracketed.start("bracket")
+    if bracketed:
+        return _bracket_end(text, bracketed.end(), line_end)
+    brace = text.find("{", at, min(line_end, at + _FAR))
+    inner = _INNER_INPUT.search(text, at, min(line_end, at + _FAR))
+    if inner:
+        return inner.start()
+    return line_end if brace == -1 else brace
+
+
+_INNER_INPUT: Final = re.compile(
+    r"(?<![\s,;|*])[\s,;|*]{1,20}Action[ _\-]?Input[*_ ]{0,3}:", re.IGNORECASE
+)
+
+
+def _bracket_end(text: str, at: int, line_end: int) -> int:
+    """Return where `[…]` ends: with its line, or with a later line that ends in a bracket."""
+    if text[at:line_end].rstrip().endswith("]"):
+        return line_end
+    limit = next_section(text, at)
+    body = text[at:limit].rstrip()
+    return at + len(body) if body.endswith("]") else line_end
+
+
+def inline_header(
+    text: str, colon: int, tools: Toolbox | None, above: Header | None
+) -> Header | None:
+    """Return the header that ends with a colon in mid-line."""
+    start = max(text.rfind("\n", max(0, colon - _REACH), colon) + 1, colon - _REACH, 0)
+    found = _INLINE.search(text[start:colon])
+    if found is None:
+        return None
+    role = role_of(found["words"])
+    before = text[start : start + found.start()] + found["before"]
+    body = colon + 1
+    emphasis = _EMPHASIS.match(text, body)
+    if emphasis and found["before"].strip():
+        body = emphasis.end()
+    at = start + found.start("words")
+    assert role is not None
+    if not _stands_for_itself(text, found["words"], role, before, body, tools, above):
+        return None
+    resume = _name_end(text, body) if role is Role.CALL else body
+    return Header(role, words_of(found["words"]), at, body, resume, inline=True)
+
+
+def _stands_for_itself(  # noqa: PLR0913, PLR0917 - what stands around a word
+    text: str,
+    word: str,
+    role: Role,
+    before: str,
+    body: int,
+    tools: Toolbox | None,
+    above: Header | None,
+) -> bool:
+    """Tell a header in mid-line from a word with a colon."""
+    lead = before.rstrip("*_ \t")
+    if lead.endswith(('"', "'", "\u201c", "(", "`")):
+        return False
+    after_sentence = _SENTENCE_END.search(before) is not None or not lead
+    if role is Role.ANSWER:
+        if _ANSWER_LINE.search(text, body, body + _VERY_FAR):
+            return False  # a header of its own comes later
+        whole = len(words_of(word)) > 1
+        return (whole and (word[0].isupper() or after_sentence)) or (
+            (after_sentence or (word[0].isupper() and not _ARTICLE.search(lead)))
+            and above is not None
+            and above.role is Role.THINK
+        )
+    if role is Role.ARGUMENTS:
+        return above is not None and above.role is Role.CALL
+    if role is Role.OBSERVATION:
+        return above is not None and above.role in (Role.ARGUMENTS, Role.CALL) and after_sentence
+    if not after_sentence and not word[0].isupper():
+        return False
+    name = text[body : _name_end(text, body)].strip(" \t\n*_`\"'")
+    known = tools is not None and bool(name) and tools.find(_plain_name(name)) is not None
+    followed = _INNER_INPUT.match(text, _name_end(text, body)) is not None
+    return known or (tools is None and followed) or (after_sentence and followed)
+
+
+def next_section(
+    text: str, at: int, *, limit: int | None = None, after_answer: bool = False
+) -> int:
+    """Return where a body ends: at the next header of ReAct, or at a limit.
+
+    An answer goes on over all headers but a question of another turn: models list actions and
+    observations in answers, too.
+    """
+    end = len(text) if limit is None else limit
+    question: int | None = None
+    action: int | None = None
+    for found in _STRONG.finditer(text, at, end):
+        words = words_of(found["words"])
+        role = role_of(found["words"])
+        if question is not None and role in (Role.THINK, Role.CALL) and is_strong(words):
+            return question
+        if after_answer:
+            if action is not None and role is Role.ARGUMENTS:
+                return action
+            if role is Role.ANSWER and len(words) > 1:
+                return found.start()
+            question = found.start() if role is Role.ASK else None
+            action = found.start() if role is Role.CALL and is_strong(words) else None
+        elif role is Role.ASK:
+            question = found.start()
+        elif role in _HEADER_ROLES and ends_text(words, role):
+            return found.start()
+    return end

@@ -1,0 +1,97 @@
+"""The text as it is read, and the way back to the text as it was."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Final
+
+__all__ = ["Source"]
+
+# What is no part of what a model says: MiniMax's token before each tag, blanks of no width at
+# the start or behind a colon.
+_NOTHING: Final = re.compile(
+    "\\]<\\]\\w{1,20}\\[>\\[(?=<)|(?<=[:\uff1a])[\u200b\u2060\ufeff]+|\\A[\u200b\u2060\ufeff]+"
+)
+_EVIDENCE: Final = ("[>[<", "\u200b", "\u2060", "\ufeff")
+# Line ends next to markup or before a header are not part of a value.
+_STRUCTURAL: Final = re.compile(
+    r"\r\n\s{0,20}(?:[<{\[`#*\->}\]]|[^\W\d_]{2,20}(?: [^\W\d_]{2,20})?(?: \d{1,3})?[:\uff1a])"
+    r"|[>}\]`:{]\r\n"
+)
+_LONE_RETURN: Final = re.compile(r"\r(?!\n)")
+_BEFORE_HEADER: Final = re.compile(
+    r"\r(?!\n)[^\w\r\n]{0,8}(?:Thought|Action|Observation|Final Answer)\b", re.IGNORECASE
+)
+_RETURN: Final = re.compile(r"\r(?=\n)")
+
+
+class Source:
+    r"""A text whose line ends and marks are put right, with a map of positions.
+
+    Line ends change only if all of them are CRLF and some stand beside markup: then they are
+    the transport's, not the model's.
+
+    >>> source = Source("Action: a\r\nAction Input: b")
+    >>> source.text, source.span((10, 22))
+    ('Action: a\nAction Input: b', (11, 23))
+    """
+
+    __slots__ = ("_dropped", "_patterns", "changed", "original", "text")
+
+    def __init__(self, original: str) -> None:
+        self.original = self.text = original
+        self.changed: str | None = None
+        """What was put right, if anything."""
+        self._patterns: list[re.Pattern[str]] = []
+        self._dropped: list[list[tuple[int, int]]] | None = None
+        if any(mark in original for mark in _EVIDENCE):
+            self._drop(_NOTHING, "marks that say nothing")
+        if "\u25c1/" in self.text:  # Kimi's brackets
+            self.text = self.text.replace("\u25c1", "<").replace("\u25b7", ">")
+            self.changed = "brackets"
+        if "\r" in self.text:
+            self._line_ends()
+
+    def _line_ends(self) -> None:
+        if "\n" not in self.text or _BEFORE_HEADER.search(self.text):
+            self.text = _LONE_RETURN.sub("\n", self.text)
+            self.changed = "line ends"
+        if self.text.count("\n") == self.text.count("\r\n") and _STRUCTURAL.search(self.text):
+            self._drop(_RETURN, "line ends")
+
+    def _drop(self, pattern: re.Pattern[str], what: str) -> None:
+        shorter = pattern.sub("", self.text)
+        if shorter != self.text:
+            self.text = shorter
+            self.changed = what
+            self._patterns.append(pattern)
+
+    def span(self, span: tuple[int, int]) -> tuple[int, int]:
+        """Return where a span of the text that is read stands in the text as it was."""
+        if not self._patterns:
+            return span
+        if self._dropped is None:
+            self._dropped = self._map()
+        start, end = span
+        for dropped in reversed(self._dropped):
+            start, end = _place(dropped, start), _place(dropped, end)
+        return start, min(end, len(self.original))
+
+    def _map(self) -> list[list[tuple[int, int]]]:
+        """Return for each pattern where it dropped something, and how much up to there."""
+        found, text = [], self.original
+        for pattern in self._patterns:
+            steps, gone = [], 0
+            for match in pattern.finditer(text):
+                at = match.start() - gone
+                gone += match.end() - match.start()
+                steps.append((at, gone))
+            found.append(steps)
+            text = pattern.sub("", text)
+        return found
+
+
+def _place(dropped: list[tuple[int, int]], at: int) -> int:
+    index = bisect_right(dropped, (at, len(dropped) + (1 << 60)))
+    return at + (dropped[index - 1][1] if index else 0)

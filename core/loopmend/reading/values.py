@@ -1,0 +1,100 @@
+"""Values inside text, decoded strictly if possible and leniently if not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from loopmend._json import decode
+from loopmend.reading.lenient import LenientError, decode_at
+from loopmend.reading.scalars import Tear
+from loopmend.reading.turn import Repair
+
+__all__ = ["LenientError", "Value", "decode_value", "verified"]
+
+_NOT_JSON: Final = frozenset("'abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_STRICT: Final = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value that was found in a text."""
+
+    value: Any
+    start: int
+    end: int
+    repairs: tuple[Repair, ...] = ()
+    torn: Tear = Tear.WHOLE
+    """Whether the text stops before the value does."""
+    twice: str | None = None
+    """A key that an object has twice, so that nobody knows which one is meant."""
+    strict: bool = False
+    """Whether `json` read it; then `verified` has more to say."""
+
+
+class _Pairs:
+    """Builds objects and notes a key that comes twice."""
+
+    __slots__ = ("twice",)
+
+    def __init__(self) -> None:
+        self.twice: str | None = None
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                self.twice = key
+            found[key] = value
+        return found
+
+
+def decode_value(text: str, start: int, stop: int | None = None, *, strictly: bool = True) -> Value:
+    """Decode the value that starts at a place, strictly if possible.
+
+    Args:
+        text: Where it stands.
+        start: Where it starts.
+        stop: Where to stop looking.
+        strictly: Whether to try the strict decoder first.
+
+    Raises:
+        LenientError: If there is none.
+    """
+    if stop is not None and stop < len(text):
+        return _shifted(decode_value(text[start:stop], 0, strictly=strictly), start)
+    if not strictly or text[start + 1 : start + 2] in _NOT_JSON:
+        return _lenient(text, start)
+    try:
+        value, end = _STRICT.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return _lenient(text, start)
+    return Value(value, start, end, strict=True)
+
+
+def verified(text: str, found: Value) -> Value:
+    """Return a value with what the quick decoder does not tell: keys twice, odd numbers."""
+    if not found.strict:
+        return found
+    part = text[found.start : found.end]
+    pairs = _Pairs()
+    json.JSONDecoder(object_pairs_hook=pairs).raw_decode(part)
+    found = replace(found, twice=pairs.twice, strict=False)
+    try:
+        decode(part)
+    except ValueError:
+        repair = Repair("number or escape that JSON lacks", (found.start, found.end))
+        return replace(found, repairs=(repair,))
+    return found
+
+
+def _lenient(text: str, start: int) -> Value:
+    found = decode_at(text, start)
+    repairs = tuple([Repair(what, (at, min(at + 1, len(text)))) for what, at in found.repairs])
+    return Value(found.value, start, found.end, repairs, found.torn, found.twice)
+
+
+def _shifted(found: Value, by: int) -> Value:
+    repairs = tuple([Repair(r.what, (r.span[0] + by, r.span[1] + by)) for r in found.repairs])
+    return replace(found, start=found.start + by, end=found.end + by, repairs=repairs)
