@@ -30,8 +30,7 @@ from loopmend import (
     Turn,
 )
 from loopmend import ToolCall as CoreCall
-from loopmend.reading.fitting import fits
-from loopmend.reading.intent import is_plain
+from loopmend.reading.quick import fits, is_plain
 from loopmend.reading.response import is_unusual
 from loopmend.reading.tools import Toolbox
 from loopmend.words import gave_up

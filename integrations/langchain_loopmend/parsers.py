@@ -29,8 +29,7 @@ from loopmend import (
     Turn,
     read_turn,
 )
-from loopmend.reading.clean import clean_parts
-from loopmend.reading.fitting import fit_text
+from loopmend.reading.quick import clean_parts, fit_text
 from loopmend.reading.tools import Toolbox
 
 __all__ = ["AgentActionOutputParser", "AgentActionsOutputParser", "ReadingOutputParser"]
@@ -222,7 +221,7 @@ class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
         parts = clean_parts(text) if isinstance(text, str) else None
         if parts is None:
             return None
-        _, name, content = parts
+        _, name, content, _ = parts
         if name is None:
             return AgentFinish({"output": content}, text.rstrip())
         tools = self._toolbox

@@ -34,9 +34,7 @@ from loopmend import (
 from loopmend import (
     Final as FinalAction,
 )
-from loopmend.reading.fitting import fits
-from loopmend.reading.intent import is_plain
-from loopmend.reading.meant import unless_shown
+from loopmend.reading.quick import fits, is_plain
 from loopmend.reading.response import is_unusual
 from loopmend.reading.retry import AskedDialect
 from loopmend.reading.tools import Toolbox
@@ -182,7 +180,7 @@ def _read_text(output: AgentOutput, tools: Toolbox) -> Turn:
     if turn.failure is not None and turn.failure.pattern is FailurePattern.NARRATED:
         # Who has no tools cannot be telling what will be done with them.
         return turn if tools.tools else Turn((FinalAction(text.strip()),))
-    return unless_shown(text, turn)
+    return turn
 
 
 def _read_native(output: AgentOutput, tools: Toolbox, *, salvage: bool, after_result: bool) -> Turn:

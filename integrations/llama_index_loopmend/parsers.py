@@ -30,7 +30,6 @@ from loopmend import (
     read_turn,
 )
 from loopmend import Final as Answer
-from loopmend.reading.meant import unless_shown
 from loopmend.reading.tools import Toolbox
 
 __all__ = ["ActionOutputParser", "ReasoningStep", "TolerantReActOutputParser"]
@@ -110,7 +109,7 @@ class TolerantReActOutputParser(ReActOutputParser):
         # Whoever asks a parser usually asks about the reply that it has just parsed.
         text, turn = self._latest
         if text != output or not text:
-            turn = unless_shown(output, read_turn(output, tools=self._toolbox, config=self._config))
+            turn = read_turn(output, tools=self._toolbox, config=self._config)
             self._latest = output, turn
         return turn
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from loopmend import Retry, RetryPolicy, ToolCall, Turn, from_json, read_turn, to_json
-from tests.core.reading.test_dialects import EVERYTHING, WEATHER
+from tests.core.reading.test_forms import EVERYTHING, WEATHER
 from tests.core.strategies import PIECES
 
 SHARED = Path(__file__).parents[3] / "shared" / "corpus" / "outputs"

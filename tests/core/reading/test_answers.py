@@ -195,10 +195,17 @@ def test_plans_are_still_plans(text: str) -> None:
     assert turn.failure.pattern is FailurePattern.NARRATED
 
 
-def test_after_a_result_an_intent_may_be_part_of_the_answer() -> None:
-    """Only a reply that begins with the intent, names a tool or breaks off is a plan then."""
-    after = ReadingConfig(after_tool_result=True)
-    said = "Oslo has 717,710 people as of last year. I will check the spelling of your name."
-    assert read_turn(said, tools=["web_lookup"], config=after).failure is None
-    assert read_turn(said, tools=["web_lookup"]).failure is not None
-    assert read_turn("I will check it.", tools=["web_lookup"], config=after).failure is not None
+def test_a_plan_is_judged_where_the_message_ends() -> None:
+    """What was said before, and whether a tool has just answered, changes nothing of it."""
+    told = "Oslo has 717,710 people as of last year. I will check the spelling of your name."
+    done = "I will check the spelling of your name. Oslo has 717,710 people as of last year."
+    asked = "I will check it. Which year do you mean?"
+    for after in (False, True):
+        config = ReadingConfig(after_tool_result=after)
+        failure = read_turn(told, tools=["web_lookup"], config=config).failure
+        assert failure is not None
+        assert failure.pattern is FailurePattern.NARRATED
+        for text in (done, asked):
+            assert read_turn(text, tools=["web_lookup"], config=config).failure is None
+    after_it = ReadingConfig(after_tool_result=True)
+    assert read_turn("I will check it.", tools=["web_lookup"], config=after_it).failure is not None

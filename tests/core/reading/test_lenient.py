@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import json_repair
 import pytest
 
 from loopmend.reading.lenient import LenientError, decode_at
-from loopmend.reading.payloads import decode_value, scan_values
 from loopmend.reading.scalars import Tear
+from loopmend.reading.values import decode_value, verified
 
 
 @pytest.mark.parametrize(
@@ -22,14 +21,12 @@ from loopmend.reading.scalars import Tear
         ('{"a": "say "hi" there"}', {"a": 'say "hi" there'}),
         ("{'a': 'what's new'}", {"a": "what's new"}),
         ("{\u201ca\u201d: \u2018b\u2019}", {"a": "b"}),
-        ('{"a": [1, 2, ...]}', {"a": [1, 2]}),
         ('{"a": (1, 2)}', {"a": [1, 2]}),
         ('{"a": "x\ny"}', {"a": "x\ny"}),
         ('{"a": 1 /* c */, # d\n "b": 2 // e\n}', {"a": 1, "b": 2}),
         ('{"a": """x "y" z"""}', {"a": 'x "y" z'}),
         ('{"a": `x`}', {"a": "x"}),
         ('{"a"= 1}', {"a": 1}),
-        ('{"a": , "b": }', {"a": None, "b": None}),
         ('{"a": [1, 2}', {"a": [1, 2]}),
         ("[,1,,2]", [1, 2]),
         ('{,"a": 1,,"b": 2}', {"a": 1, "b": 2}),
@@ -82,7 +79,8 @@ def test_open(text: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{]x", "{]", "{1 2}", '{"a" "b"}', "{-: 1}", "[" * 128, "[,", "  "]
+    "text",
+    ["", "{]x", "{]", "{1 2}", '{"a" "b"}', "{-: 1}", "[" * 128, "[,", "  ", '{"a": , "b": 1}'],
 )
 def test_hopeless(text: str) -> None:
     """Where there is no value, that is said with its place."""
@@ -98,20 +96,6 @@ def test_hopeless(text: str) -> None:
 def test_a_wrong_bracket_ends_what_it_cannot_close() -> None:
     """A bracket that closes something else ends the object and is left for its owner."""
     assert decode_at('[{"a": 1], 2]').value == [{"a": 1}]
-
-
-def test_a_rebuilder_that_gives_up_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If json_repair raises, the value is simply not there."""
-
-    def raises(_: str) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr(json_repair, "loads", raises)
-    with pytest.raises(LenientError):
-        decode_value('{"a" "b"}', 0)
-    monkeypatch.setattr(json_repair, "loads", lambda _: [])
-    with pytest.raises(LenientError):
-        decode_value('{"a" "b"}', 0)
 
 
 def test_repairs_are_bounded() -> None:
@@ -131,29 +115,56 @@ def test_a_part_is_decoded_at_its_place() -> None:
     assert (found.start, found.end, found.repairs[0].span) == (3, 11, (4, 5))
 
 
-def test_what_is_too_broken_is_rebuilt_but_unsure() -> None:
-    """json_repair's answer is used for an object, and marked as unsure."""
-    found = decode_value('{"a": "say "hi", ok", "b": 1}', 0)
-    assert found.torn
-    assert found.value["b"] == 1
-    assert found.repairs[0].what == "rebuilt by json_repair"
+@pytest.mark.parametrize(
+    ("text", "twice"),
+    [
+        ('{"a": 1, "a": 2}', "a"),
+        ('{"a": 1, "a": 1}', "a"),
+        ("{'a': 1, 'a': 2}", "a"),
+        ('[{"b": {"c": 1, "c": 2,}}]', "c"),
+        ('{"a": {"b": 1}, "b": 1}', None),
+        ('{"a": 1, "A": 2}', None),
+    ],
+)
+def test_keys_that_come_twice(text: str, twice: str | None) -> None:
+    """Nobody knows which one is meant, so that is told, however the object was decoded."""
+    assert verified(text, decode_value(text, 0)).twice == twice
 
 
-@pytest.mark.parametrize("text", ["[1 : ", '{"a" ', "{" * 200 + "}", '{"a" [' + "{" * 200 + "}"])
-def test_what_cannot_be_rebuilt(text: str) -> None:
-    """Without a brace to end at, or nested too deeply, nothing is rebuilt."""
+@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": 1e999}'])
+def test_what_json_lacks_is_a_repair(text: str) -> None:
+    """What the quick decoder lets pass is told all the same."""
+    found = verified(text, decode_value(text, 0))
+    assert [repair.what for repair in found.repairs] == ["number or escape that JSON lacks"]
+
+
+def test_what_is_verified_stays() -> None:
+    """A value in strict JSON is unchanged, and one that was mended has been looked at already."""
+    for text in ('{"a": [1, "b"]}', "{'a': 1}"):
+        found = decode_value(text, 0)
+        again = verified(text, found)
+        assert (again.value, again.end, again.repairs) == (found.value, found.end, found.repairs)
+        assert verified(text, again) == again
+
+
+@pytest.mark.parametrize(
+    "text", ["[1 : ", '{"a" ', '{"a" "b"}', '{"a": }', "{" * 200 + "}", '{"a" [' + "{" * 200 + "}"]
+)
+def test_nothing_is_rebuilt(text: str) -> None:
+    """What is too broken, or nested too deeply, is no value or a torn one."""
     try:
         found = decode_value(text, 0)
     except LenientError as error:
         assert error.reason
     else:
         assert found.torn
-        assert "rebuilt by json_repair" not in {repair.what for repair in found.repairs}
 
 
-def test_scanning_finds_what_is_there() -> None:
-    """Objects and arrays are found between prose and stray brackets."""
-    text = 'Use [ or { in prose, then {"a": 1} and [2] and {] and {"b": 3}'
-    values = [found.value for found in scan_values(text)]
-    assert {"a": 1} in values
-    assert {"b": 3} in values
+def test_dots_are_no_comment() -> None:
+    """What was left out is not simply gone."""
+    try:
+        found = decode_value('{"a": [1, 2, ...]}', 0)
+    except LenientError as error:
+        assert error.reason
+    else:
+        assert found.value != {"a": [1, 2]}

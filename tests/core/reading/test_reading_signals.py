@@ -76,11 +76,13 @@ def test_a_signal_alone_is_what_it_asks_for(text: str, actions: Any) -> None:
 
 
 def test_a_call_is_never_ended_by_a_signal() -> None:
-    """Beside a call only signals that do not end a run count."""
+    """Beside a call only signals that do not end a run count; in one, a call is asked about."""
     call = '{"name": "f", "arguments": {}}'
     assert read_turn(f"I'm stuck. {call}").signal is None
     assert isinstance(read_turn(f"I'm not sure. {call}").signal, Uncertain)
-    assert read_turn(f"<yield>{call}</yield>").actions == (ToolCall("f", {}),)
+    for text in (f"I'm stuck. {call}", f"I'm not sure. {call}"):
+        assert read_turn(text).actions == (ToolCall("f", {}),)
+    assert read_turn(f"<yield>{call}</yield>").failure is not None
 
 
 def test_clarification_is_kept() -> None:

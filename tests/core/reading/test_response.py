@@ -173,7 +173,8 @@ def test_action_and_answer() -> None:
     action = read_turn(BOTH, config=ReadingConfig(action_and_answer="action"))
     assert (action.actions, action.fidelity) == ((ToolCall("find", "Oslo"),), "repaired")
     answer = read_turn(BOTH, config=ReadingConfig(action_and_answer="answer"))
-    assert (answer.actions, answer.span) == ((Final("Norway"),), (0, len(BOTH)))
+    assert (answer.actions, answer.fidelity) == ((Final("Norway"),), "repaired")
+    assert BOTH[slice(*answer.span)].strip() == "Norway"
     salvaged = read_turn(BOTH, config=SALVAGE)
     assert salvaged.actions == (ToolCall("find", "Oslo"),)
 
@@ -200,7 +201,7 @@ def test_strict() -> None:
     assert "tool name" in fitted.failure.message
     loose = read_turn(": I know. Final Answer: 4", config=config)
     assert loose.failure is not None
-    assert loose.failure.message == "To be mended: its form."
+    assert loose.failure.message == "To be mended: header in mid-line."
     salvaging = ReadingConfig(strict=True, salvage=True)
     kept = read_turn(BOTH, config=salvaging)
     assert (kept.actions, kept.failure and kept.failure.pattern) == ((), P.ACTION_AND_ANSWER)

@@ -99,14 +99,65 @@ def test_namespaces() -> None:
 
 
 def test_names() -> None:
-    """A name is found by its spelling, unless two tools share it or several are named."""
+    """A name is found by its spelling, unless two tools share it."""
     box = Toolbox(["get_data", "get-data", "lookUp", "search", "search_web"])
-    assert box.find("look_up")[0] == ToolSpec("lookUp")
-    assert box.find("GetData") == (None, False)
-    assert box.find("use search_web now")[0] == ToolSpec("search_web")
-    assert box.find("search or lookUp") == (None, False)
-    assert box.find("functions.search:0")[0] == ToolSpec("search")
+    assert box.find("look_up") == ToolSpec("lookUp")
+    assert box.find("GetData") is None
+    assert box.find("get_data") == ToolSpec("get_data")
+    assert box.find("functions.search:0") == ToolSpec("search")
     assert box.mentioned("researching with search") == ["search"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("SEARCH_WEB", "searchWeb", "search-web", "Search Web", "search.web"),
+        *("`search_web`", "[search_web]", '"search_web"', "*search_web*", "search\\_web"),
+        *("functions.search_web", "default_api:search_web", "search_web.search_web"),
+        *("search_web:3", "search_web()", "search_web(q: str)", "search_web(q)"),
+    ],
+)
+def test_other_spellings_of_a_name(name: str) -> None:
+    """Case, separators, known prefixes and decoration on both sides do not matter."""
+    search_web = {"name": "search_web", "parameters": {"properties": {"q": {"type": "string"}}}}
+    spec = Toolbox([search_web, "search"]).find(name)
+    assert spec is not None
+    assert spec.name == "search_web"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("use search_web now", "search or lookUp", "do not search", "not_search", "research"),
+        *("search tool", "the search", "search2", "search_v2", "no.search", "-search", "!search"),
+        *("#search", "search?", "search*", "`search", "search(never)", "search: never", ""),
+        *("search\nsearch", "x" * 1000),
+    ],
+)
+def test_a_name_that_only_contains_a_name_is_another(name: str) -> None:
+    """Only that tool's own name runs a tool."""
+    assert Toolbox(["search", "lookUp"]).find(name) is None
+
+
+def test_what_a_schema_refers_to_and_says() -> None:
+    """Definitions and the description are kept, but do not fill the screen."""
+    level = {"enum": ["low", "high"]}
+    spec = ToolSpec.of(
+        {
+            "name": "f",
+            "description": "Do it.",
+            "parameters": {
+                "properties": {"level": {"$ref": "#/$defs/Level"}},
+                "$defs": {"Level": level},
+            },
+        }
+    )
+    assert (spec.definitions, spec.description) == ({"Level": level}, "Do it.")
+    assert "Do it." not in repr(spec)
+    assert "enum" not in repr(spec)
+    turn = read_turn('{"name": "f", "arguments": {"level": "HIGH"}}', tools=[spec])
+    assert turn.actions == (ToolCall("f", {"level": "high"}),)
+    assert turn.fidelity == "repaired"
 
 
 KINDS = {

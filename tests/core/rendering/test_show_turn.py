@@ -48,8 +48,8 @@ def test_repairs_are_marked_in_place() -> None:
     assert page.text("mark action repair") == "''}"
     assert page.text("mark repair") == "Observation: made up"
     assert page.text("sup") == "1123"
-    assert page.titles == ["quotes", "quotes", "trailing comma", "made-up observation cut off"]
-    assert page.text("span key repair") == "1 quotes2 trailing comma3 made-up observation cut off"
+    assert page.titles == ["quotes", "quotes", "trailing comma", "made-up continuation cut off"]
+    assert page.text("span key repair") == "1 quotes2 trailing comma3 made-up continuation cut off"
     assert "search" in page.text("td")
 
 
@@ -171,7 +171,7 @@ def test_a_turn_by_itself() -> None:
     page = shown(read_turn(REACT))
     assert page.text("th") == "callthoughtrepairs"
     assert page.text("span chip warn") == (
-        "repairedquotes, 2 timestrailing commamade-up observation cut off"
+        "repairedquotes, 2 timestrailing commamade-up continuation cut off"
     )
 
 

@@ -89,7 +89,7 @@ def test_callbacks(*, asynchronous: bool, streaming: bool) -> None:
     ]
     [(name, data)] = events.custom
     assert (name, data["attempt"], data["pattern"]) == ("loopmend_retry", 1, "narrated")
-    assert data["message"] in "It is told what will be done, but nothing is called."
+    assert data["message"] == "The model described a tool call without making it."
     assert "cannot be used" in data["correction"]
 
 

@@ -105,7 +105,7 @@ def test_salvage() -> None:
             "outcome": "salvaged",
             "retries": 0,
             "patterns": ["textual_call"],
-            "messages": ["The call of `search` is written as text, so that nothing is called."],
+            "messages": ["The call of `search` is written as text, so nothing was called."],
         }
     ]
     assert len(llm.asked) == 2

@@ -52,7 +52,6 @@ def test_the_same_call_again_is_a_repetition_too() -> None:
         (NARRATED, NARRATED),
         (f"Thought: {NARRATED}", NARRATED),
         ("Thought: It must be 3.", "It must be 3."),
-        ("import os\nprint(os.getcwd())", "import os\nprint(os.getcwd())"),
     ],
 )
 def test_a_react_answer_that_the_model_stands_by(text: str, answer: str) -> None:
@@ -60,6 +59,13 @@ def test_a_react_answer_that_the_model_stands_by(text: str, answer: str) -> None
     ran = ask("react", text, text)
     assert ran.answer == answer
     assert ran.remembered == [QUESTION, f"Thought: \nAnswer: {answer}"]
+
+
+def test_bare_code_is_an_answer_at_once() -> None:
+    """Code in no form is what was asked for, as natively; nobody is asked again."""
+    code = "import os\nprint(os.getcwd())"
+    ran = ask("react", code)
+    assert (ran.answer, ran.issues) == (code, [])
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_the_count_of_retries_is_yours() -> None:
     assert len(ask("function", *(" " * n for n in range(5)), max_retries=4).llm.asked) == 5
     ran = ask("function", "", max_retries=0)
     assert (ran.answer, ran.issues) == (
-        "I could not go on: Nothing was said.",
+        "I could not go on: The reply is empty.",
         [("empty", "gave_up")],
     )
     assert ran.remembered == [QUESTION, ran.answer]

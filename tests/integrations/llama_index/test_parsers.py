@@ -85,22 +85,22 @@ def test_it_is_the_native_parser_to_others() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'Thought: look\nAction: search\nAction Input: {"query": "Oslo"}',
-        "look\nAction: search\nAction Input: {'query': 'Oslo'}",
-        '**Thought:** look\n**Action:** `search`\n**Action Input:** {"query": "Oslo"}',
-        'Thought：look\nAction：search\nAction Input：{"query": "Oslo"}',
-        'look\n```json\n{"name": "search", "parameters": {"query": "Oslo"}}\n```',
-        'look <tool_call>{"name": "search", "arguments": {"query": "Oslo"}}</tool_call>',
-        "look <function=search><parameter=query>Oslo</parameter></function>",
-        'Thought: look\nAction: search({"query": "Oslo"})',
-        "<think>look</think>Action: search\nAction Input: {query: Oslo}",
+        'Thought: Let me look:\nAction: search\nAction Input: {"query": "Oslo"}',
+        "Let me look:\nAction: search\nAction Input: {'query': 'Oslo'}",
+        '**Thought:** Let me look:\n**Action:** `search`\n**Action Input:** {"query": "Oslo"}',
+        'Thought：Let me look:\nAction：search\nAction Input：{"query": "Oslo"}',
+        'Let me look:\n```json\n{"name": "search", "parameters": {"query": "Oslo"}}\n```',
+        'Let me look: <tool_call>{"name": "search", "arguments": {"query": "Oslo"}}</tool_call>',
+        "Let me look: <function=search><parameter=query>Oslo</parameter></function>",
+        'Thought: Let me look:\nAction: search({"query": "Oslo"})',
+        "<think>Let me look:</think>Action: search\nAction Input: {query: Oslo}",
     ],
 )
 def test_calls_in_any_dialect(text: str) -> None:
     """Whichever way a call is written, its thought, name and arguments are the same."""
     found = action(text)
     assert (found.thought, found.action, found.action_input) == (
-        *("look", "search"),
+        *("Let me look:", "search"),
         {"query": "Oslo"},
     )
 

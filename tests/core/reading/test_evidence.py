@@ -1,0 +1,253 @@
+"""A call is made where it is meant, and not where it is only shown, in whatever form it is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from loopmend import Final, ReadingConfig, ToolCall, read_response, read_turn
+
+TOOLS = [
+    {
+        "name": "wipe",
+        "description": "Wipe a folder.",
+        "parameters": {"properties": {"path": {"type": "string"}}, "required": ["path"]},
+    },
+    {
+        "name": "search",
+        "parameters": {"properties": {"q": {"type": "string"}}, "required": ["q"]},
+    },
+]
+CALL = ToolCall("wipe", {"path": "/tmp"})  # noqa: S108
+FORMS = {
+    "json": '{"name": "wipe", "arguments": {"path": "/tmp"}}',
+    "tag": '<tool_call>\n{"name": "wipe", "arguments": {"path": "/tmp"}}\n</tool_call>',
+    "xml": "<function=wipe><parameter=path>/tmp</parameter></function>",
+    "react": 'Action: wipe\nAction Input: {"path": "/tmp"}',
+    "python": 'wipe(path="/tmp")',
+    "fence": '```json\n{"name": "wipe", "arguments": {"path": "/tmp"}}\n```',
+}
+MEANT = [
+    "{}",
+    "\n\n{}\n",
+    "Sure!\n{}",
+    "No problem.\n{}",
+    "Tool call:\n{}",
+    "Let me look that up:\n{}",
+    "I'll clean that up now.\n{}",
+    "I need to clear the folder first.\n\n{}",
+    "To free some space, I will clear the folder:\n{}",
+    "The disk is full. I'll clear the folder.\n{}",
+    "Okay, clearing the folder:\n{}",
+    "I can't see the files from here, so I'll clear the folder:\n{}",
+    "Ich räume den Ordner auf. Dann rufe ich das Werkzeug auf:\n{}",
+    "Je vais vider le dossier :\n{}",
+    "Voy a borrar la carpeta:\n{}",
+    "我来清理文件夹：\n{}",
+    "<think>Should I really? Yes, never mind the example.</think>\n{}",
+    "{}\nPlease wait.",
+    "{}\nThis will remove the files.",
+    "{}\nThen I'll report back.",
+    "{}\nOnce it is done, I will tell you.",
+    "I'll clear it:\n{}\nOne moment.",
+]
+SHOWN = [
+    "The page says:\n{}",
+    "Never send this:\n{}",
+    "Do not run the following:\n{}",
+    "For example:\n{}",
+    "Example:\n{}",
+    "The attacker wrote:\n{}",
+    "The log contains this line:\n{}",
+    "You could run this yourself:\n{}",
+    "I will not run this:\n{}",
+    "I refuse to execute it:\n{}",
+    "If you agree, I would run:\n{}",
+    "Shall I run this?\n{}",
+    "Please confirm the following call:\n{}",
+    "Once you confirm, I'll run it:\n{}",
+    "Let me show you the syntax:\n{}",
+    "Let me quote the instruction:\n{}",
+    "Der Text enthält diesen Aufruf:\n{}",
+    "La page contient l'appel suivant :\n{}",
+    "El siguiente comando es un ejemplo:\n{}",
+    "网页包含以下命令：\n{}",
+    "{}\nI did not run this.",
+    "{}\nDo you want me to run it?",
+    "{}\nPlease confirm.",
+    "{}\nThat is what the attacker wrote.",
+    "{}\nThe page is long.",
+    "<example>\n{}\n</example> is what the manual shows.",
+    "<untrusted>\n{}\n</untrusted>",
+    "I'll summarise the page.\n<page>\n{}\nmore text</page>",
+]
+
+
+def _calls(text: str) -> list[ToolCall]:
+    turn = read_turn(text, tools=TOOLS)
+    return [action for action in turn.actions if isinstance(action, ToolCall)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("frame", MEANT)
+def test_meant(frame: str, form: str) -> None:
+    """A plan, a progress note or a label before it, an explanation or a closing after it: made."""
+    assert _calls(frame.replace("{}", FORMS[form])) == [CALL]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("frame", SHOWN)
+def test_shown(frame: str, form: str) -> None:
+    """Quoted, forbidden, asked about or supposed: not made, in whatever form."""
+    assert _calls(frame.replace("{}", FORMS[form])) == []
+
+
+INLINE = [
+    'The page says "{}" and I did not follow it.',
+    "The page says \u201c{}\u201d.",
+    "Use `{}` to clear it.",
+    "He wrote ({}) in his mail.",
+    "> {}",
+    "| call | {} |",
+    "# {}",
+    "// {}",
+    "$ {}",
+    ">>> {}",
+    "In [1]: {}",
+    "~~{}~~",
+    "\u00ab{}\u00bb is what it says.",
+    "It says \u300c{}\u300d there.",
+]
+
+
+@pytest.mark.parametrize("form", ["json", "python", "xml"])
+@pytest.mark.parametrize("frame", INLINE)
+def test_places(frame: str, form: str) -> None:
+    """In a quotation, code, a table, a comment, a prompt or struck out it is only shown."""
+    assert _calls(frame.replace("{}", FORMS[form])) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```python\nimport os\n{FORMS['python']}\nprint(1)\n```",
+        f"My code:\n```\nx = 1\n{FORMS['json']}\n```",
+    ],
+)
+def test_part_of_more_code(text: str) -> None:
+    """A fence with anything else in it is code to look at."""
+    assert _calls(text) == []
+
+
+@pytest.mark.parametrize("form", ["json", "tag", "xml", "python"])
+def test_in_thinking_or_an_answer(form: str) -> None:
+    """What is thought of, or part of an answer, is not done."""
+    call = FORMS[form]
+    assert _calls(f"<think>I could send {call}</think>It is done.") == []
+    assert _calls(f"Thought: I know.\nFinal Answer: The page says {call}") == []
+
+
+def test_a_shown_call_is_a_failure_and_never_an_answer_that_hides_it() -> None:
+    """Unclear means to ask, in text mode; the message says why."""
+    turn = read_turn(f"The page says:\n{FORMS['tag']}", tools=TOOLS)
+    assert turn.actions == ()
+    assert turn.failure is not None
+    assert turn.failure.message.startswith("Unclear whether `wipe` is being called or quoted: ")
+    after = read_turn(f"{FORMS['tag']}\nPlease confirm.", tools=TOOLS)
+    assert after.failure is not None
+    assert after.failure.message.endswith("the words after it may take it back.")
+
+
+def test_in_native_mode_a_placed_call_is_part_of_the_answer() -> None:
+    """Where calls go through the interface, a quotation is only a quotation."""
+    text = f"> {FORMS['json']}\n\nThat is the syntax."
+    turn = read_response(text, tools=TOOLS, protocol="native")
+    assert turn.actions == (Final(text),)
+
+
+def test_any_calls_make_what_words_may_only_show() -> None:
+    """`calls="any"` makes what the words around it leave open, but not what stands in an answer."""
+    config = ReadingConfig(calls="any")
+    turn = read_turn(f"The page says:\n{FORMS['tag']}", tools=TOOLS, config=config)
+    assert turn.actions == (CALL,)
+    said = f"The page says {FORMS['tag']}"
+    turn = read_turn(f"Thought: x\nFinal Answer: {said}", tools=TOOLS, config=config)
+    assert turn.actions == (Final(said),)
+
+
+SECOND = ToolCall("search", {"q": "Oslo"})
+OTHER = '{"name": "search", "arguments": {"q": "Oslo"}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{FORMS['json']}\n{OTHER}",
+        f"{FORMS['json']}\n,\n{OTHER}",
+        f"I'll clear it:\n{FORMS['tag']}\nNext, I will search:\n<tool_call>{OTHER}</tool_call>",
+    ],
+)
+def test_several_calls(text: str) -> None:
+    """All are made if each is announced, or nothing is said between them."""
+    assert _calls(text) == [CALL, SECOND]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"I'll clear it:\n{FORMS['tag']}\nThe page says:\n<tool_call>{OTHER}</tool_call>",
+        f"Example:\n{FORMS['tag']}\nI'll search:\n<tool_call>{OTHER}</tool_call>",
+    ],
+)
+def test_one_shown_call_is_enough_to_ask(text: str) -> None:
+    """If one of several is only shown, none is made."""
+    assert _calls(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("What to do? {}", True),
+        ("Ready?\n{}", True),
+        ("Shall I?\n{}", False),
+        ("Where are the files that the user wants me to look at?\n{}", False),
+        ("wipe:\n{}", True),
+        ("The weather is fine. Tool call:\n{}", True),
+        ("I was told not to run it. Tool call:\n{}", False),
+        ("Is it there? Tool call:\n{}", True),
+        ("Shall I go on? Tool call:\n{}", False),
+        ("Please confirm. Tool call:\n{}", False),
+        ("Once you agree, I will run it. Tool call:\n{}", False),
+        ("<b>\nI'll clear it:\n{}\n</b>", True),
+        ("<page>\nI'll clear it:\n{}", True),
+        ("<page>x</page>\nI'll clear it:\n{}", True),
+        ("<page>\n<b>x</page>\nI'll clear it:\n{}\n</b>", True),
+        ("</page>\nI'll clear it:\n{}", True),
+        ("<br/>\nI'll clear it:\n{}", True),
+        ("<page>" * 60 + "\nI'll clear it:\n{}</page>", False),
+    ],
+)
+def test_words_right_before(text: str, *, made: bool) -> None:
+    """The sentence that introduces the call counts, and what is said right before a label."""
+    assert bool(_calls(text.replace("{}", FORMS["tag"]))) is made
+
+
+REACT = FORMS["react"]
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        (f"Thought: The page says so.\n{REACT}", True),
+        (f"Thought: Is the folder there?\n{REACT}", True),
+        (f"Is the folder that the user named there?\n{REACT}", True),
+        (f"Shall I run it?\n{REACT}", False),
+        (f"Step 2: clear the folder\n{REACT}", True),
+        (f"The folder is full of files\n{REACT}", True),
+        (f"The page says:\n{REACT}", False),
+        (f"Thought: x\n{REACT}\n\nThe folder was full.", True),
+        (f"Thought: x\n{REACT}\n\nI did not run this.", False),
+    ],
+)
+def test_headers_announce(text: str, *, made: bool) -> None:
+    """A header of its own announces a call, unless the words before it lead elsewhere."""
+    assert bool(_calls(text)) is made
