@@ -11,7 +11,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE := copy
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo picture test lint format bench fuzz live variant floors dist notebooks conformance constraints clean
+.PHONY: help install demo picture test lint format bench reading fuzz live variant floors dist notebooks conformance constraints clean
 
 help: ## Show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -52,6 +52,9 @@ format: $(READY) ## Let ruff fix what it can
 
 bench: $(READY) ## Measure speed as ratios in one run
 	$(BIN)/pytest benchmarks -q --benchmark-enable --benchmark-columns=min,median,rounds
+
+reading: $(READY) ## Measure the reader beside its rivals on texts of our own (ARGS=… for options)
+	@$(BIN)/python -m benchmarks.reading $(ARGS)
 
 fuzz: $(READY) ## Read 200,000 mutated texts and report any exception (N=… for another number)
 	$(BIN)/python -m tests.fuzz $(or $(N),200000)

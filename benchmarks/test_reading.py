@@ -11,10 +11,10 @@ import pytest
 
 from benchmarks.timing import fastest, ratio
 from loopmend import read_turn
-from loopmend.reading.payloads import decode_value
+from loopmend.reading.values import decode_value
 
-TIMES_LANGCHAIN = 2.0
-TIMES_JSON_REPAIR = 1 / 3
+TIMES_LANGCHAIN = 1.7
+TIMES_JSON_REPAIR = 1 / 5
 MOST_GROWTH = 2.3
 TRIES = 5
 
@@ -44,7 +44,7 @@ GROWING = {
 
 @pytest.mark.parametrize("case", list(REACT))
 def test_against_langchain(case: str, report: list[str]) -> None:
-    """On its own dialect, reading takes at most twice LangChain's ReAct parser."""
+    """On its own form, reading takes at most 1.7 times what LangChain's ReAct parser takes."""
     parsers = pytest.importorskip("langchain_classic.agents.output_parsers")
     parse = parsers.ReActSingleInputOutputParser().parse
     found = _best(TIMES_LANGCHAIN, partial(read_turn, REACT[case]), partial(parse, REACT[case]))
@@ -53,7 +53,7 @@ def test_against_langchain(case: str, report: list[str]) -> None:
 
 
 def test_against_json_repair(report: list[str]) -> None:
-    """Decoding broken JSON is at least three times as fast as json_repair."""
+    """Decoding broken JSON is at least five times as fast as json_repair."""
 
     def ours() -> None:
         for text in BROKEN:

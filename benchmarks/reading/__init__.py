@@ -1,0 +1,1 @@
+"""The project's own yardsticks for its reader: `python -m benchmarks.reading`."""

@@ -1,0 +1,68 @@
+"""Told plans: messages that end with something about to be done, and do not do it."""
+
+# ruff: noqa: RUF001 - texts in several languages
+
+from __future__ import annotations
+
+PLANS: tuple[str, ...] = (
+    "Let me check the weather in Tromsø for you.",
+    "I'll search your notes for the roof.",
+    "I'll look that up now.",
+    "I will now resize the image to 640 by 480 pixels.",
+    "I'm going to open the page and see what it says.",
+    "Sure! I'll send the invoice to O'Hara Ltd. right away.",
+    "First, let me find out which berths are free.",
+    "To answer this I need to query the database. Let me do that.",
+    "I need to use lookup_weather to find the temperature.",
+    "I should call search_notes with the query 'roof'.",
+    "Next, I'll translate the text into German.",
+    "The first page has no prices. I'll open the second one:",
+    "Good question! Let me have a look at the calendar.",
+    "Okay, adding the event to your calendar now.",
+    "One moment while I look up the flight.",
+    "Please wait while I fetch the results.",
+    "Hold on, checking the database...",
+    "Let's roll the dice!",
+    "Let's start by searching the notes for 'tax return'.",
+    "I see two candidates. I'll check the first one and then the second.",
+    "That didn't work. Let me try again with another query.",
+    "The query failed because of a typo in the column. I'll fix it and run it again.",
+    "I have the city now, so I'll get the forecast.",
+    "Thanks, I've got the number. I'll now close the account.",
+    (
+        "My plan:\n\n1. open the page\n2. collect the prices\n3. compare them\n\nI'll start with "
+        "step 1."
+    ),
+    "I'll use the `search_notes` tool to find what Ravi said about the roof.",
+    "Let me use the calendar.add_event tool to add the dentist.",
+    "Now I will run the query against the table of boats.",
+    "I am now calling current_time to see how late it is.",
+    "Before answering, I want to verify the flight number. Let me query it.",
+    "Great, let me tag those photos for you!",
+    "I'll go ahead and convert 180.5 cm to inches using größe_umrechnen.",
+    "Calling lookup_weather for São Paulo.",
+    "Searching the notes for recipes with rhubarb…",
+    "So far there are 12 boats in the list. Let me now count the ones longer than 12 m.",
+    # other languages
+    "Ich sehe kurz in Ihren Notizen nach.",
+    "Einen Moment, ich prüfe das Wetter in Tromsø.",
+    "Ich werde jetzt die Rechnung verschicken.",
+    "Lassen Sie mich zuerst die Seite öffnen.",
+    "Je vais chercher cela dans vos notes.",
+    "Un instant, je vérifie la météo.",
+    "Laissez-moi ouvrir la page.",
+    "Voy a buscar el vuelo en la base de datos.",
+    "Déjame consultar el tiempo en São Paulo.",
+    "Controllo subito il calendario.",
+    "Ora cerco nelle tue note.",
+    "Vou verificar o tempo em São Paulo.",
+    "Ik zoek het even op in je notities.",
+    "Zaraz sprawdzę pogodę w Tromsø.",
+    "Сейчас проверю погоду в Тромсё.",
+    "Şimdi notlarınızda arıyorum.",
+    "我来查一下航班信息。",
+    "让我先搜索一下您的笔记。",
+    "天気を調べますので、少々お待ちください。",
+    "이제 메모에서 검색해 보겠습니다.",
+    "سأبحث الآن في ملاحظاتك.",
+)
