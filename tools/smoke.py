@@ -59,10 +59,9 @@ def try_core() -> None:
     expect_equal(advised.selected.value, "AnswerDirectly")
     trace = loopmend.Trace.from_react_log("Thought 1: easy\nAction 1: Finish[4]")
     expect_equal(loopmend.classify_trace(trace).stop_reason.value, "final_answer")
-    # Too broken to be sure, and for our own decoder: json-repair has to be there.
-    torn = loopmend.read_turn('{"name": "search", "arguments": {"query": "Oslo" "page": 1}}')
+    # What stops in the middle is never made up.
+    torn = loopmend.read_turn('{"name": "search", "arguments": {"query": "Oslo"')
     expect_equal(torn.failure and torn.failure.tool, "search")
-    expect("json_repair" in sys.modules, "json-repair was not asked")
 
 
 def try_langchain() -> None:

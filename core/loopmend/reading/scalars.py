@@ -25,7 +25,8 @@ _MOST_REPAIRS: Final = 100
 _LONGEST_INTEGER: Final = 300
 _QUOTE_REACH: Final = 2000
 _AFTER: Final = (
-    r"""\s*(?:[}\]%s]|[:\uff1a\uff0c]|,\s*(?:["'`\u201c\u2018\w\[{(}\])/#-]|$)|\n|$|//|/\*|#)"""
+    r"""\s*(?:[}\]%s]|[:\uff1a\uff0c]|,\s*(?:["'`\u201c\u2018\w\[{(}\])/#-]|$)|\n|$|//|/\*|#"""
+    r"""|["'][\w .\-]{1,60}["']\s*:)"""
 )
 _AFTER_STRING: Final = re.compile(_AFTER % "")
 _AFTER_STRING_IN_PARENTHESES: Final = re.compile(_AFTER % ")")

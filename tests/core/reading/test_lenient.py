@@ -168,3 +168,10 @@ def test_dots_are_no_comment() -> None:
         assert error.reason
     else:
         assert found.value != {"a": [1, 2]}
+
+
+def test_a_missing_comma_before_a_key() -> None:
+    """A string ends where the next key begins, also if the comma between them is missing."""
+    found = decode_value('{"a": "x" "b": 1}', 0)
+    assert found.value == {"a": "x", "b": 1}
+    assert [repair.what for repair in found.repairs] == ["missing comma"]
