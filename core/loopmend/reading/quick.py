@@ -47,8 +47,12 @@ _HEADERS: Constant = "|".join(
 _SUSPECT: Constant = re.compile(
     r"[^ -~\n\t]|[<{\[(:=`|>~\"'?]|\.\.\.|\b(?:i\s+(?:will|am|shall|need|have|must|should|would|can|could)\b"
     r"|let\s+me\b|allow\s+me\b|while\s+i\b|(?:going|time)\s+to\b|(?:now|for you|repeat|action|hold on|wait)\b"
-    r"|ich\b|lass\b|je\b|voy\b|vou\b|deixe|sto\b|vado\b|lasciami\b|ik\b|laat\b)"
-    rf"|^[^\w\n]{{0,12}}(?:\d{{1,3}}[.)]\s*|[a-z][.)]\s|step\b|_)*(?:{_HEADERS})(?:[ _\-]?(?:{_HEADERS})){{0,3}}"
+    r"|ich\b|lass\b|je\b|voy\b|vou\b|deixe|sto\b|vado\b|lasciami\b|ik\b|laat\b)",
+    re.IGNORECASE,
+)
+# A line that might be a header without a colon.
+_HEADING: Constant = re.compile(
+    rf"[^\w\n]{{0,12}}(?:\d{{1,3}}[.)]\s*|[a-z][.)]\s|step\b|_)*(?:{_HEADERS})(?:[ _\-]?(?:{_HEADERS})){{0,3}}"
     r"[ \t*_~)\]#\d]{0,12}(?:$|-\s)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -70,9 +74,7 @@ class CleanParts(NamedTuple):
 
 def clean_parts(text: str) -> CleanParts | None:
     """Return the parts of a text that is one thought and one action or answer, in plain lines."""
-    if not text.startswith("Thought: ") or not text.isascii():
-        return None
-    match = _REACT.fullmatch(text)
+    match = _REACT.fullmatch(text) if text.startswith("Thought: ") and text.isascii() else None
     if match is None:
         return None
     thought, name, given, answer = match.groups()
@@ -86,23 +88,21 @@ def quick_turn(text: str, tools: Toolbox | None, config: ReadingConfig) -> Turn 
     if config.forms:
         return None
     phrases = config.detect_signals is True
-    parts = clean_parts(text)
-    if parts is not None:
-        return None if phrases and _may_signal(text) else _react(text, parts, tools)
-    if phrases or config.plain_text == "error" or not is_plain(text):
+    if text.startswith("Thought: "):
+        parts = clean_parts(text)
+        if parts is None or (phrases and _may_signal(text)):
+            return None
+        thought, name, content, start = parts
+        action: Final | ToolCall = Final(content)
+        if name is not None:
+            arguments = content if tools is None else fit_text(name, content, tools)
+            if arguments is None:
+                return None
+            action = ToolCall(name, arguments)
+        return Turn((action,), thought, dialect="react", span=(start, len(text)))
+    if config.plain_text == "error" or not is_plain(text) or (phrases and _may_signal(text)):
         return None
     return Turn((Final(text.strip()),), span=(0, len(text)))
-
-
-def _react(text: str, parts: CleanParts, tools: Toolbox | None) -> Turn | None:
-    thought, name, content, start = parts
-    span = (start, len(text))
-    if name is None:
-        return Turn((Final(content),), thought, dialect="react", span=span)
-    arguments = content if tools is None else fit_text(name, content, tools)
-    if arguments is None:
-        return None
-    return Turn((ToolCall(name, arguments),), thought, dialect="react", span=span)
 
 
 def _may_signal(text: str) -> bool:
@@ -116,7 +116,14 @@ def _may_signal(text: str) -> bool:
 
 def is_plain(text: str) -> bool:
     """Tell quickly whether a text is prose beyond doubt: no markup, no header, no plan."""
-    return _SUSPECT.search(text) is None and _WORD.search(text) is not None
+    if _SUSPECT.search(text) is not None or _WORD.search(text) is None:
+        return False
+    at = 0
+    while _HEADING.match(text, at) is None:
+        at = text.find("\n", at) + 1
+        if at == 0:
+            return True
+    return False
 
 
 def fits(name: str, arguments: Any, tools: Toolbox) -> bool:

@@ -229,7 +229,7 @@ def test_the_short_way_is_taken() -> None:
         ("Thought: I'm stuck\nFinal Answer: Oslo", ReadingConfig()),
         ("Thought: t\nFinal Answer: Oslo", ReadingConfig(forms=(lambda _: None,))),
         ("It is Oslo.", ReadingConfig(plain_text="error", detect_signals=False)),
-        ("It is Oslo.", ReadingConfig()),
+        ("Oslo, but this might be wrong.", ReadingConfig()),
         ("Thought: t\nAction: None\nAction Input: x", ReadingConfig()),
         ("Thought: t\nAction: nope\nAction Input: x", ReadingConfig()),
         ("Thought: t\nAction: rate\nAction Input: x", ReadingConfig()),
