@@ -46,7 +46,7 @@ _HEADERS: Constant = "|".join(
 # Whatever any mark, any header or any rule about prose needs to be found.
 _SUSPECT: Constant = re.compile(
     r"[^ -~\n\t]|[<{\[(:=`|>~\"'?]|\.\.\.|\b(?:i\s+(?:will|am|shall|need|have|must|should|would|can|could)\b"
-    r"|let\s+me\b|allow\s+me\b|while\s+i\b|(?:going|time)\s+to\b|(?:now|for you|repeat|action|hold on|wait)\b"
+    r"|we\s+(?:will|need|should)\b|let\s+(?:me|us)\b|allow\s+me\b|while\s+i\b|(?:going|time)\s+to\b|(?:now|for you|repeat|action|hold on|wait)\b"
     r"|ich\b|lass\b|je\b|voy\b|vou\b|deixe|sto\b|vado\b|lasciami\b|ik\b|laat\b)",
     re.IGNORECASE,
 )
