@@ -47,7 +47,7 @@ _HEADERS: Constant = "|".join(
 _SUSPECT: Constant = re.compile(
     r"[^ -~\n\t]|[<{\[(:=`|>~\"'?]|\.\.\.|\b(?:i\s+(?:will|am|shall|need|have|must|should|would|can|could)\b"
     r"|we\s+(?:will|need|should)\b|let\s+(?:me|us)\b|allow\s+me\b|while\s+i\b|(?:going|time)\s+to\b|(?:now|for you|repeat|action|hold on|wait)\b"
-    r"|ich\b|lass\b|je\b|voy\b|vou\b|deixe|sto\b|vado\b|lasciami\b|ik\b|laat\b)",
+    r"|ich\b|lass\b|laisse|je\b|voy\b|vou\b|deixe|sto\b|vado\b|lasciami\b|ik\b|laat\b)",
     re.IGNORECASE,
 )
 # A line that might be a header without a colon.

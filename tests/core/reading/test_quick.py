@@ -276,3 +276,15 @@ def test_reading_goes_the_short_way_first() -> None:
     """What the reader returns for a clean text is what the short way returns."""
     text = "Thought: t\nAction: search\nAction Input: Oslo"
     assert read_turn(text, tools=[ONE]) == quick_turn(text, Toolbox([ONE]), ReadingConfig())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Laissez-moi ouvrir la page.", "Lass mich die Seite suchen.", "Voy a abrir la pagina."),
+        *("Sto aprendo la pagina.", "Ik ga de pagina openen.", "We need to run search."),
+    ],
+)
+def test_told_plans_are_not_plain(text: str) -> None:
+    """A plan that the long way notices is never prose beyond doubt, in any language."""
+    assert not is_plain(text)
