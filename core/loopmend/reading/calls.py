@@ -208,7 +208,8 @@ class _Collector:
             inside[-1].span = (inside[-1].span[0], node.end)
 
     def _is_all(self, node: Node) -> bool:
-        """Tell whether a fence holds all that is said: then it is a wrapper, not a quotation."""
+        """Tell whether a node holds all that is said: then it is a wrapper, not a quotation."""
+        # Words at the start and nothing hidden: no need to put the rest together.
         if (
             self.text[:_LOOK_BACK].lstrip()[:1]
             and node.start > _LOOK_BACK
@@ -330,7 +331,7 @@ class _Collector:
         return index
 
     def _open_think(self, node: Node, shown: str | None) -> None:
-        """Read what stands in thinking that never ends, as a way out of it."""
+        """Note where thinking starts that never ends; a call in it is only thought of."""
         if self.found.open_thought is None:
             self.found.open_thought = node.start
         self.found.noise.append((node.start, node.begin))
