@@ -1,1 +1,24 @@
-"""Reading what models really emit: any form, and only what was meant."""
+"""What a model meant: text to a turn."""
+
+from typing import TYPE_CHECKING
+
+from loopmend._late import late
+
+if TYPE_CHECKING:
+    from loopmend.reading.json_reading import fit_value
+    from loopmend.reading.quick import clean_parts, fit_text
+    from loopmend.reading.schema import Schema, schema_of
+    from loopmend.reading.tools import Toolbox
+
+_LATE = {
+    "Schema": "loopmend.reading.schema",
+    "Toolbox": "loopmend.reading.tools",
+    "clean_parts": "loopmend.reading.quick",
+    "fit_text": "loopmend.reading.quick",
+    "fit_value": "loopmend.reading.json_reading",
+    "schema_of": "loopmend.reading.schema",
+}
+
+__all__ = ["Schema", "Toolbox", "clean_parts", "fit_text", "fit_value", "schema_of"]
+
+__getattr__, __dir__ = late(__name__, _LATE, __all__)

@@ -25,14 +25,17 @@ __all__ = ["collect"]
 
 
 _RECIPIENT: Final = re.compile(
-    r"(?:<\|start\|>)?(?:assistant)?\s*(?:<\|channel\|>)?\s*(?:commentary|analysis|final)?"
-    r"\s*\bto=(?P<name>[\w.\-]+)\s*(?:<\|[\w ]{1,30}\|>|json|code|commentary|analysis|\s)*\Z"
+    r"(?:<\|start\|>(?:assistant)?|assistant|(?<!\s))\s*(?:<\|channel\|>\s*)?"
+    r"(?:(?:commentary|analysis|final)\s*)?\bto=(?P<name>[\w.\-]+)(?![\w.\-])"
+    r"(?:<\|[\w ]{1,30}\|>|json|code|commentary|analysis|\s)*\Z"
 )
-_ADDRESSED: Final = re.compile(r"\s*\bto=(?P<name>[\w.\-]+)\s*\Z")
+_ADDRESSED: Final = re.compile(r"(?<!\s)\s*\bto=(?P<name>[\w.\-]+)\s*\Z")
 _NAME_LINE: Final = re.compile(
-    r"(?:^|\n|\A|>)[ \t]*(?P<name>[^\W\d][\w.\-]{0,80})[ \t]*\n?[ \t]*\Z"
+    r"(?:^|\n|\A|>)[ \t]*(?P<name>[^\W\d][\w.\-]{0,80})[ \t]*(?:\n[ \t]*)?\Z"
 )
-_AFTER_CALL: Final = re.compile(r"[ \t]*[;,.]?[ \t]*(?:#[^\n]*)?(?=\n|\Z|`|<|\]|,|[^\W\d][\w.]*\()")
+_AFTER_CALL: Final = re.compile(
+    r"[ \t]*(?:[;,.][ \t]*)?(?:#[^\n]*)?(?=\n|\Z|`|<|\]|,|[^\W\d][\w.]*\()"
+)
 _GOES_ON: Final = re.compile(r"<\|(?:start|channel)|<\|im_start\|>assistant|<\|start_header")
 _ONLY_TOKENS: Final = re.compile(r"(?:<[|/][^<>]{1,30}>\s*)+\Z")
 _SPEAKER: Final = re.compile(r"[ \t]*(\w+)")
@@ -54,6 +57,12 @@ class _Collector:
         self.text = tree.text
         self.tools = tools
         self.found = Found()
+        self.last = len(tree.text.rstrip())
+        """Where the last word ends."""
+        self.last_sign = len(tree.text.rstrip(" \t\n`"))
+        self.reach, self.seen = 0, (0, 0)
+        self.judged: tuple[tuple[int, int, tuple[int, int]], bool] = ((-1, -1, (0, 0)), False)
+        self.places: dict[str, int] = {}
         if tree.visible:
             self.found.thoughts.append((0, tree.visible))
             self.found.thought_texts.append((0, tree.thought_end))
@@ -62,7 +71,7 @@ class _Collector:
         """Read what stands side by side in a node."""
         nodes = parent.children
         at = 0
-        while at < len(nodes):
+        while at < len(nodes) and not self.found.too_many:
             node = nodes[at]
             if node.start < self.tree.visible:
                 at += 1
@@ -155,7 +164,7 @@ class _Collector:
             calls[0] = replace(calls[0], repairs=(*value.repairs, *calls[0].repairs))
             return Candidate(span, calls, form=form)
         if described.announced:
-            message = "Something beside the call makes it unclear whether it is meant."
+            message = "Something next to the call makes it unclear whether it is meant."
             return Candidate(span, failure=Failure(FailurePattern.MALFORMED, message, span))
         return None
 
@@ -165,7 +174,7 @@ class _Collector:
         if not listed and not _AFTER_CALL.match(self.text, node.end):
             return  # words of a sentence follow
         if any(call.bare for call in node.calls) and not listed:
-            message = f"`{calls[0].name[:80]}` is called with a variable, not with a value."
+            message = f"`{calls[0].name[:80]}` is called with a variable instead of a value."
             failure = Failure(FailurePattern.BAD_ARGUMENTS, message, calls[0].span, calls[0].name)
             loose = Candidate((node.start, node.end), failure=failure, form="python", loose=True)
             loose.shown = shown
@@ -200,8 +209,8 @@ class _Collector:
         words = outside.strip(" \t\n,;`")
         for candidate in inside:
             if words and candidate.shown is None:
-                candidate.shown = "a code block with more in it"
-            if not node.closed and candidate.span[1] < len(self.text.rstrip()):
+                candidate.shown = "a code block that holds more than the call"
+            if not node.closed and candidate.span[1] < self.last:
                 candidate.shown = candidate.shown or "a code block"
         if not words:
             inside[0].span = (node.start, inside[0].span[1])
@@ -209,15 +218,25 @@ class _Collector:
 
     def _is_all(self, node: Node) -> bool:
         """Tell whether a node holds all that is said: then it is a wrapper, not a quotation."""
-        # Words at the start and nothing hidden: no need to put the rest together.
-        if (
-            self.text[:_LOOK_BACK].lstrip()[:1]
-            and node.start > _LOOK_BACK
-            and not (self.found.thoughts or self.found.noise)
-        ):
+        # Something is said behind it that nothing hides: no need to put the rest together.
+        if node.end < self.last_sign and self._hidden_to() <= node.end:
             return False
-        hidden = [*self.found.thoughts, *self.found.noise, (node.start, node.end)]
-        return not _outside(self.text, (0, len(self.text)), hidden).strip(" \t\n`")
+        # Behind the last sign one node is like another: judged once for what is hidden so far.
+        own = (node.start, node.end) if node.start < self.last_sign else (0, 0)
+        known = (len(self.found.thoughts), len(self.found.noise), own)
+        if known != self.judged[0]:
+            hidden = [*self.found.thoughts, *self.found.noise, own]
+            said = _outside(self.text, (0, self.last_sign), hidden).strip(" \t\n`")
+            self.judged = (known, not said)
+        return self.judged[1]
+
+    def _hidden_to(self) -> int:
+        """Return how far reaches what is hidden so far."""
+        noise, thoughts = self.found.noise, self.found.thoughts
+        new = [end for _, end in (*noise[self.seen[0] :], *thoughts[self.seen[1] :])]
+        self.seen = (len(noise), len(thoughts))
+        self.reach = max(self.reach, *new, 0)
+        return self.reach
 
     def _code(self, node: Node, shown: str | None) -> None:
         """Read inline code that is all there is on its line; else it is part of a sentence."""
@@ -270,18 +289,23 @@ class _Collector:
         if name == "message":
             before = self.text[max(0, start - _LOOK_BACK) : start]
             if before.endswith("analysis") and not before.removesuffix("analysis").strip():
-                stop = self.text.find("<|end|>", node.end)
-                end = len(self.text) if stop == -1 else stop
+                end = self._next("<|end|>", node.end)
                 self.found.thoughts.append((0, end))
                 self.found.thought_texts.append((node.end, end))
             if to := _ADDRESSED.search(before):
                 start -= len(before) - to.start()
                 if to["name"] == "self":
-                    stop = self.text.find("<|eom|>", node.end)
-                    end = len(self.text) if stop == -1 else stop
+                    end = self._next("<|eom|>", node.end)
                     self.found.thoughts.append((start, end))
                     self.found.thought_texts.append((node.end, end))
         self.found.noise.append((start, end))
+
+    def _next(self, mark: str, at: int) -> int:
+        """Return where a mark stands next, searched for once, or where the text ends."""
+        known = self.places.get(mark)
+        if known is None or -1 < known < at:
+            known = self.places[mark] = self.text.find(mark, at)
+        return len(self.text) if known == -1 else known
 
     def _cut(self, at: int) -> None:
         if self.found.observed is None or at < self.found.observed:
@@ -378,10 +402,9 @@ class _Collector:
         """Tell whether a tag that nothing closes is only a word of a sentence."""
         if node.closed or node.token or any(c.kind is not Kind.CODE for c in node.children):
             return False
-        line = self.text[self.text.rfind("\n", 0, node.start) + 1 : node.start]
-        end = self.text.find("\n", node.begin)
-        rest = self.text[node.begin : len(self.text) if end == -1 else end]
-        return bool(line.strip()) and bool(rest.strip())
+        before = self.text[max(0, node.start - _LOOK_BACK) : node.start].rpartition("\n")[2]
+        after = self.text[node.begin : node.begin + _LOOK_BACK].partition("\n")[0]
+        return bool(before.strip()) and bool(after.strip())
 
     # -- ReAct
 

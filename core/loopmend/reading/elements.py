@@ -98,10 +98,10 @@ class Body:
             self.collector.sequence(node, None)
             made = self.collector.found.candidates[first:]
             del self.collector.found.candidates[first:]
-            return made or [self._failed("A tool call is announced but cannot be read.")]
+            return made or [self._failed("The reply announces a tool call that cannot be parsed.")]
         if not self.text[node.begin : node.stop].strip() and not node.closed:
             return [self._failed(_TRUNCATED, FailurePattern.TRUNCATED)]
-        return [self._failed("A tool call is announced but cannot be read.")]
+        return [self._failed("The reply announces a tool call that cannot be parsed.")]
 
     def with_sibling(self, sibling: Node, shown: str | None) -> Candidate:
         """Read `<tool>name</tool><tool_input>…</tool_input>`."""
@@ -138,11 +138,11 @@ class Body:
             beside += [self.text[self.node.begin : parts[0].start]]
             beside += [self.text[parts[-1].end : self.node.stop]] if self.node.closed else []
             if not all(_is_label(text) for text in beside):
-                return [self._failed("Something beside the call cannot be read.")]
+                return [self._failed("Something next to the call cannot be parsed.")]
             made[0].span = (self.node.start, made[0].span[1])
             if self.node.closed:
                 made[-1].span = (made[-1].span[0], self.node.end)
-        return made or [self._failed("A tool call is announced but cannot be read.")]
+        return made or [self._failed("The reply announces a tool call that cannot be parsed.")]
 
     def _pieces(self) -> list[tuple[str, Role | None]]:
         """Return the pieces of text, each with the role of the token before it."""
@@ -253,13 +253,13 @@ class Body:
     ) -> tuple[Any, Value | None, str | None, bool] | Failure:
         leaves = [c for c in children if c.leaf and c.kind is Kind.TAG and c.role is not Role.NAME]
         if any(c.kind is Kind.FENCE and not c.children and self._holds_text(c) for c in children):
-            message = f"The arguments of `{name[:80]}` cannot be read."
+            message = f"The arguments of `{name[:80]}` cannot be parsed."
             return Failure(FailurePattern.MALFORMED, message, self.span, name)
         if leaves and not values:
             return self._leaves(leaves)
         if len(values) == 1 and not leaves:
             if self.node.closed and not self._only_names(name, pieces):
-                message = f"Something beside the arguments of `{name[:80]}` cannot be read."
+                message = f"Something next to the arguments of `{name[:80]}` cannot be parsed."
                 return Failure(FailurePattern.MALFORMED, message, self.span, name)
             value = values[0].value
             assert value is not None
@@ -268,7 +268,7 @@ class Body:
                 return (value.value or {}), value, None, True
         if not values and not leaves and not any(c.kind is Kind.PYTHON for c in children):
             return self._text_body(name, pieces)
-        message = f"The call of `{name[:80]}` cannot be read."
+        message = f"The call to `{name[:80]}` cannot be parsed."
         return Failure(FailurePattern.MALFORMED, message, self.span, name)
 
     @staticmethod
@@ -289,13 +289,13 @@ class Body:
         if node.label is not None and inner.strip():
             found = _object_of(inner)
             if not isinstance(found, dict):
-                message = f"The arguments of `{name[:80]}` cannot be read."
+                message = f"The arguments of `{name[:80]}` cannot be parsed."
                 return Failure(FailurePattern.MALFORMED, message, self.span, name)
             return found, None, None, True
         rest = [text for text, role in pieces if role is not Role.ID]
         lines = sum(len(text.split("\n")) for text in rest) if node.label is None else 0
         if lines > 1 and role_of(rest[0]) not in (Role.CALL, Role.TYPE):
-            message = f"Something beside the name of `{name[:80]}` cannot be read."
+            message = f"Something next to the name of `{name[:80]}` cannot be parsed."
             return Failure(FailurePattern.MALFORMED, message, self.span, name)
         return {}, None, None, node.closed or bool(pieces)
 
@@ -355,7 +355,7 @@ class Body:
         name = node.label or node.name
         found: Any = _object_of(inner) if inner.strip() else {}
         if isinstance(found, str) and _CHILD.match(inner):
-            return self._failed(f"The arguments of `{name[:80]}` cannot be read.")
+            return self._failed(f"The arguments of `{name[:80]}` cannot be parsed.")
         call = Call(name, found, self.span, raw=True)
         return Candidate(self.span, [call], form="tags")
 
@@ -376,12 +376,12 @@ class Body:
             assert value is not None
             candidate = self.collector.described(value, marked=True)
             if candidate is None:
-                return [self._failed("A tool call is announced but cannot be read.")]
+                return [self._failed("The reply announces a tool call that cannot be parsed.")]
             if candidate.form != "contract":
                 candidate.form = "tags"
             made.append(candidate)
         if self.node.closed and not all(_is_label(text) for text, _ in pieces):
-            return [self._failed("Something beside the call cannot be read.")]
+            return [self._failed("Something next to the call cannot be parsed.")]
         made[0].span = (self.node.start, made[0].span[1])
         end = self.node.end if self.node.closed else made[-1].span[1]
         made[-1].span = (made[-1].span[0], end)

@@ -16,25 +16,31 @@ from typing import Final
 from loopmend.reading.candidates import Candidate, Found
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.speech import (
-    announces,
+    asks_for_more,
     asks_leave,
     awaits,
+    clauses,
     closes,
+    declines,
     explains,
+    is_interjection,
     is_label,
     is_question,
     is_step,
-    negates,
+    is_unfinished,
+    pauses,
     plans,
+    presents,
     refers,
     refuses,
     reports,
     sentences,
     speaks_of_itself,
+    takes_back,
     without_emoji,
 )
 
-__all__ = ["Around", "Doubt", "why_not_meant"]
+__all__ = ["Around", "Doubt", "merged", "why_not_meant"]
 
 _PREFIX: Final = re.compile(
     r"[ \t]*(?:(?P<quote>>)|(?P<table>\|)|(?P<comment>(?:#|//|--|;|%|/\*)[ \t])|(?P<prompt>\$ |>>> |In \[\d*\]: )|(?P<struck>~~))"
@@ -55,13 +61,14 @@ _OPENING: Final = {
 _CLOSING: Final = re.compile(
     r"(?:\s|[`;,.*_\]})>~]|</?[\w:\-|\uff5c]{1,60}>|<[|\uff5c][^>\n]{1,60}>)*"
 )
+_EMBEDS: Final = re.compile(r"[`\"')*]{0,3}[ \t]+[^\W\d_]")
 _RUNS_ON: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f][\"')\]\u201d*_`]{0,3}\s*\Z")
 _NAMES: Final = {
     "quote": "a quotation",
     "table": "a table",
     "comment": "a comment",
     "prompt": "a prompt",
-    "struck": "a struck-out text",
+    "struck": "struck-out text",
 }
 _LEADS_ON: Final = (":", "\uff1a", ",", "-", "\u2013", "\u2014")
 _SHORT_QUESTION: Final = 4
@@ -80,7 +87,7 @@ class Around:
         self.text = text
         self.start = start
         self.end = end
-        self.hidden = _merged([*found.noise, *found.thoughts])
+        self.hidden = merged([*found.noise, *found.thoughts])
 
     def said(self, start: int, end: int) -> str:
         """Return what is said between two places."""
@@ -99,15 +106,15 @@ class Around:
         return "".join(pieces)
 
 
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return spans in order, without overlaps."""
-    merged: list[tuple[int, int]] = []
+    found: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
-            merged.append((start, end))
-    return merged
+            found.append((start, end))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,24 +131,31 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
     text = around.text
     at = around.start
     tags = _OpenTags(text)
+    tail = around.said(candidates[-1].span[1], around.end)
+    last = not _sentences(_after_closing(tail))
     for candidate in candidates:
         if candidate.shown is not None:
-            return Doubt(f"it stands in {candidate.shown}", placed=True)
+            return Doubt(f"it is in {candidate.shown}", placed=True)
         start, end = candidate.span
         if tags.around(start, end):
-            return Doubt("it stands in markup of another kind", placed=True)
+            return Doubt("it is in markup that is not a call", placed=True)
         lead = around.said(at, start)
         if (place := _place(text, start, end, lead, around)) is not None:
-            return Doubt(f"it stands in {place}", placed=True)
+            return Doubt(f"it is in {place}", placed=True)
+        if _is_embedded(text, start, end):
+            return Doubt("it is part of a sentence", placed=True)
         labelled = candidate.form == "react" and text[start - 1 : start] in ("", "\n")
         labelled = labelled or candidate.thought
         names = [call.name for call in candidate.calls]
-        if not _leads(lead, names, labelled=labelled, first=candidate is candidates[0]):
-            said = sentences(lead)
-            return Doubt("the words before it do not announce it", placed=refers(said[-1]))
+        first = candidate is candidates[0]
+        alone = last and not text[text.rfind("\n", 0, start) + 1 : start].strip()
+        if not _leads(lead, names, labelled=labelled, first=first, alone=alone):
+            said = sentences(lead.rstrip()[-_MOST:])
+            placed = bool(said) and refers(said[-1])
+            return Doubt("the words before it do not announce it", placed=placed)
         at = end
-    tail = around.said(at, around.end)
-    if not _follows(tail, thought=candidates[-1].thought):
+    planned = not last and any(plans(s, names) for s in sentences(lead[-_MOST:])[-1:])
+    if not _follows(tail, planned=planned, thought=candidates[-1].thought):
         return Doubt("the words after it may take it back")
     return None
 
@@ -153,6 +167,8 @@ class _OpenTags:
         self.text = text
         self.at = 0
         self.open: list[tuple[str, int]] = []
+        self.folded = text.lower()
+        self.closes: dict[str, int] = {}
 
     def around(self, start: int, end: int) -> bool:
         """Tell whether a span stands in an element that is not a wrapper of all there is."""
@@ -173,18 +189,19 @@ class _OpenTags:
 
     def _is_element(self, name: str, begin: int, end: int) -> bool:
         """Tell whether an element is closed behind a place, and is not all there is."""
-        close = self.text.lower().find(f"</{name}", end)
-        if close == -1:
-            return False
+        close = self.closes.get(name, 0)
+        if close != -1 and close < end:
+            close = self.closes[name] = self.folded.find(f"</{name}", end)
+        if close == -1 or name not in _WRAPPERS:
+            return close != -1
         around = self.text[:begin] + self.text[close:].partition(">")[2]
-        return name not in _WRAPPERS or bool(_TAG.sub("", around).strip())
+        return bool(_TAG.sub("", around).strip())
 
 
 def _place(text: str, start: int, end: int, lead: str, around: Around) -> str | None:
     """Return what a span of the text stands in by its line and its quotes."""
     begin = text.rfind("\n", 0, start) + 1
-    line = text[max(begin, around.start) : start]
-    prefix = _PREFIX.match(line) if line else None
+    prefix = _PREFIX.match(text, max(begin, around.start), start)
     if prefix and prefix.lastgroup:
         return _NAMES[prefix.lastgroup]
     before = lead.rstrip()[-1:]
@@ -195,10 +212,18 @@ def _place(text: str, start: int, end: int, lead: str, around: Around) -> str | 
     return None
 
 
-def _leads(lead: str, names: list[str], *, labelled: bool, first: bool) -> bool:
+def _is_embedded(text: str, start: int, end: int) -> bool:
+    """Tell whether words stand on both sides of a call in its line, as around a word."""
+    before = text[text.rfind("\n", 0, start) + 1 : start].rstrip(" \t`\"'(*")
+    after = _EMBEDS.match(text, end)
+    return before[-1:].isalpha() and after is not None
+
+
+def _leads(lead: str, names: list[str], *, labelled: bool, first: bool, alone: bool) -> bool:
     """Tell whether the words before a call announce it, or say nothing of it.
 
     A header of its own, such as `Action:`, announces a call: then the words before it need not.
+    Nor need they if it stands alone: on a line of its own, and nothing is said after it.
     """
     plain = without_emoji(lead).strip(" \t\n,;*_`-")
     if not plain or (not first and not any(c.isalpha() for c in plain)):
@@ -208,51 +233,83 @@ def _leads(lead: str, names: list[str], *, labelled: bool, first: bool) -> bool:
         return True
     last = said[-1]
     runs_on = _RUNS_ON.search(plain) is None
-    if is_label(last) or last.strip(":") in names:
+    if plans(last, names) and not awaits(last):
+        return True
+    if is_label(last, names):
         rest = [s for s in said[:-1] if not is_label(s)]
-        return not rest or _is_harmless(rest[-1], names, labelled=labelled)
+        return not rest or _is_harmless(rest[-1], names, labelled=labelled, alone=alone)
     if is_question(last):
         return _may_be_asked(last, labelled=labelled)
     if runs_on and is_step(last) and plain[-1:] not in _LEADS_ON:
         return True
-    if runs_on and not (labelled and plain[-1:] not in _LEADS_ON):
-        return announces(last, names) and not awaits(last)
-    return _is_harmless(last, names, labelled=labelled)
+    if runs_on and not (labelled and plain[-1:] not in _LEADS_ON and not is_unfinished(last)):
+        return _ends_ready(last, names, labelled=labelled, alone=alone)
+    if any(is_question(s) and asks_leave(s) for s in said[-2:-1]):
+        return False
+    if alone and any(presents(sentence) for sentence in said[-2:-1]):
+        return False  # the sentence before handed it over
+    return _is_harmless(last, names, labelled=labelled, alone=alone)
 
 
-def _is_harmless(sentence: str, names: list[str], *, labelled: bool) -> bool:
-    """Tell whether a whole sentence before a call leaves it as it is."""
+def _ends_ready(line: str, names: list[str], *, labelled: bool, alone: bool) -> bool:
+    """Tell whether a line comes to `here we go` or `one moment`, whatever it says before that."""
+    *before, end = clauses(line)
+    ready = pauses(end) or (bool(before) and is_interjection(end))
+    return ready and all(_is_harmless(b, names, labelled=labelled, alone=alone) for b in before)
+
+
+def _is_harmless(sentence: str, names: list[str], *, labelled: bool, alone: bool) -> bool:
+    """Tell whether a whole sentence before a call leaves it as it is.
+
+    Who only shows a call goes on to say something of it, or points at it beforehand.
+    """
     if awaits(sentence):
         return False
     if plans(sentence, names):
         return True
     if is_question(sentence):
         return _may_be_asked(sentence, labelled=True)
+    if refuses(sentence) or asks_leave(sentence) or declines(sentence):
+        return False
+    if alone:
+        return not presents(sentence)
     if not labelled and reports(sentence):
         return False
-    points = refers(sentence) and not (labelled and speaks_of_itself(sentence))
-    return not (points or refuses(sentence) or asks_leave(sentence))
+    return not refers(sentence) or (labelled and speaks_of_itself(sentence))
 
 
 def _may_be_asked(question: str, *, labelled: bool) -> bool:
     """Tell whether a question before a call does not ask for leave to make it."""
-    if refers(question) or (asks_leave(question) and speaks_of_itself(question)):
+    own = speaks_of_itself(question) or not question.isascii()  # a verb may hold its person
+    if refers(question) or (asks_leave(question) and own):
         return False
-    return labelled or len(question.split()) < _SHORT_QUESTION
+    return labelled or (question.isascii() and len(question.split()) < _SHORT_QUESTION)
 
 
-def _follows(tail: str, *, thought: bool) -> bool:
+def _after_closing(tail: str) -> str:
+    """Return what stands after a call and what closes it."""
+    closing = _CLOSING.match(tail)
+    return tail[closing.end() :] if closing else tail
+
+
+def _sentences(rest: str) -> list[str]:
+    return [s for s in sentences(rest[:_MOST]) if any(c.isalpha() for c in s)]
+
+
+def _follows(tail: str, *, planned: bool, thought: bool) -> bool:
     """Tell whether the words after a call leave it as it is.
 
-    Where a thought led to an action, words after it need not explain it.
+    Where a plan or a thought led to it, they need not explain it.
     """
-    closing = _CLOSING.match(tail)
-    rest = tail[closing.end() :] if closing else tail
-    said = [s for s in sentences(rest[:_MOST]) if any(c.isalpha() for c in s)]
+    rest = _after_closing(tail)
+    said = _sentences(rest)
     if not said:
         return not any(c.isalnum() for c in rest)
-    if not thought and not (explains(said[0]) or closes(said[0]) or is_label(said[0])):
+    first = said[0]
+    explained = explains(first) or closes(first) or plans(first) or is_label(first)
+    if not (planned or thought or explained):
         return False
-    return all(
-        not negates(s) and not asks_leave(s) and not is_question(s) and not refuses(s) for s in said
+    said = [s for s in said if not asks_for_more(s)]
+    return not any(
+        takes_back(s, planned=planned) or asks_leave(s) or awaits(s) or is_question(s) for s in said
     )

@@ -6,13 +6,13 @@ guess, is a failure that says what the tool takes.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from loopmend.contracts.actions import ToolCall
+from loopmend.reading.coercion import Coercion, JsonText, alike, guess, structure
 from loopmend.reading.inputs import positional_input, read_input
 from loopmend.reading.lexicon import role_of
 from loopmend.reading.pythonic import PythonCall
@@ -21,13 +21,7 @@ from loopmend.reading.tools import Toolbox, ToolSpec, spelling_of
 from loopmend.reading.turn import Failure, FailurePattern, Repair
 from loopmend.reading.values import LenientError, Value, decode_value, verified
 
-__all__ = ["Call", "JsonText", "decoded", "fit", "is_placeholder"]
-
-
-class JsonText(str):
-    """Text that says of itself that it is JSON."""
-
-    __slots__ = ()
+__all__ = ["Call", "JsonText", "decoded", "fit", "is_placeholder", "is_schema"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +64,11 @@ class Call:
         )
 
 
-_INTEGER: Final = re.compile(r"[-+]?\d{1,300}")
-_NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_ALIASES: Final = {
-    "float": "number",
-    "double": "number",
-    "int": "integer",
-    "bool": "boolean",
-    "str": "string",
-    "dict": "object",
-    "list": "array",
-    "tuple": "array",
-}
-_PYTHON_TYPES: Final[dict[str, tuple[type, ...]]] = {"object": (dict,), "array": (list,)}
-_DEEPEST: Final = 12
 _OBJECT: Final = re.compile(r"\s*\{\s*[\"']?\w+[\"']?\s*[:=]")
 # A slot of a template: several words in angle brackets, or in capitals for somebody to fill in.
 _SLOT: Final = re.compile(
-    r"\s*(?:<(?!/)[A-Za-z]+(?:[ _\-][A-Za-z\-_]+)+>|YOUR_[A-Z_]+|[A-Z]+_[A-Z_]*HERE)\s*"
+    r"\s*(?:<(?!/)[A-Za-z]+[ _\-][A-Za-z\-_]+(?: [A-Za-z\-_]+)*>"
+    r"|YOUR_[A-Z_]+|[A-Z]+_[A-Z_]*HERE)\s*"
 )
 
 
@@ -97,15 +78,9 @@ def fit(call: Call, tools: Toolbox | None, repairs: list[Repair]) -> ToolCall | 
     if tools is not None:
         spec = tools.find(call.name)
         if spec is None:
-            return Failure(
-                FailurePattern.UNKNOWN_TOOL,
-                f"There is no tool `{call.name[:80]}`.",
-                call.span,
-                call.name,
-                tools.nearest(call.name),
-            )
+            return _unknown(call, tools)
     if call.torn:
-        message = f"The call of `{call.name[:80]}` is truncated or malformed."
+        message = f"The call to `{call.name[:80]}` is truncated or malformed."
         return Failure(FailurePattern.TRUNCATED, message, call.span, call.name)
     if call.twice is not None:
         return _twice(call.name, call.twice, call)
@@ -116,6 +91,15 @@ def fit(call: Call, tools: Toolbox | None, repairs: list[Repair]) -> ToolCall | 
     if spec is None or not spec.known:
         return _loose(name, call)
     return _Fit(call, spec, repairs).run()
+
+
+def _unknown(call: Call, tools: Toolbox) -> Failure:
+    nearest = tools.nearest(call.name)
+    given = decoded(call.arguments)
+    meant = ToolCall(nearest, given) if nearest is not None and isinstance(given, dict) else None
+    message = f"There is no tool `{call.name[:80]}`."
+    pattern = FailurePattern.UNKNOWN_TOOL
+    return Failure(pattern, message, call.span, call.name, nearest, call=meant)
 
 
 def _loose(name: str, call: Call) -> ToolCall | Failure:
@@ -135,19 +119,19 @@ def _loose(name: str, call: Call) -> ToolCall | Failure:
         if (echo := _echo(arguments)) is not None:
             return _template(name, echo, call)
         arguments = {
-            key: _guess(value) if isinstance(value, JsonText) else value
+            key: guess(value) if isinstance(value, JsonText) else value
             for key, value in arguments.items()
         }
     return ToolCall(name, {} if arguments is None else arguments)
 
 
 def _no_input(name: str, call: Call) -> Failure:
-    message = f"`{name[:80]}` is named, but its input is missing."
+    message = f"The call to `{name[:80]}` has no input."
     return Failure(FailurePattern.MISSING_INPUT, message, call.span, call.name)
 
 
 def _twice(name: str, key: str, call: Call) -> Failure:
-    message = f"`{name[:80]}` is given `{key[:80]}` twice."
+    message = f"The call to `{name[:80]}` sets `{key[:80]}` twice."
     return Failure(FailurePattern.MALFORMED, message, call.span, call.name)
 
 
@@ -161,9 +145,9 @@ def _echo(arguments: Mapping[str, Any]) -> str | None:
     for key, value in arguments.items():
         if isinstance(value, str) and is_placeholder(key, value):
             return key
-        if isinstance(value, dict) and isinstance(value.get("type"), str) and _is_schema(value):
+        if isinstance(value, dict) and isinstance(value.get("type"), str) and is_schema(value):
             return key
-    if _is_schema(arguments) and isinstance(arguments.get("type"), str):
+    if is_schema(arguments) and isinstance(arguments.get("type"), str):
         return "properties"
     return None
 
@@ -178,7 +162,8 @@ def is_placeholder(key: str, value: str) -> bool:
     return plain[:1] in ("<", "{", "[") and plain.strip("<>{}[] ") == key.lower()
 
 
-def _is_schema(value: Mapping[str, Any]) -> bool:
+def is_schema(value: Mapping[str, Any]) -> bool:
+    """Tell whether a value describes values, as the parts of a JSON Schema do."""
     return "properties" in value or (
         value.get("type") in ("string", "integer", "number", "boolean", "array", "object", "str")
         and set(value) <= {"type", "description", "title", "default", "enum", "items", "format"}
@@ -207,7 +192,7 @@ class _Fit:
         self.call = call
         self.spec = spec
         self.repairs = repairs
-        self.raw = call.raw
+        self.types = Coercion(spec.definitions, raw=call.raw)
         self.twice: str | None = None
 
     def run(self) -> ToolCall | Failure:
@@ -228,14 +213,22 @@ class _Fit:
             unknown = [f"`{name}`" for name in arguments if name not in self.spec.parameters]
             instead = f" and does not accept {', '.join(unknown[:3])}" if unknown else ""
             needs = ", ".join(f"`{name}`" for name in missing)
-            return self._bad(f"`{self.spec.name}` needs {needs}{instead}")
+            failure = self._bad(f"`{self.spec.name}` needs {needs}{instead}", arguments)
+            extra = tuple(name for name in arguments if name not in self.spec.parameters)
+            return replace(failure, missing=tuple(missing), unknown=extra)
         if (echo := _echo(arguments)) is not None and not self._takes_objects(echo):
             return _template(self.spec.name, echo, self.call)
         return self._typed(arguments)
 
-    def _bad(self, what: str) -> Failure:
+    def _bad(self, what: str, arguments: dict[str, Any] | None = None) -> Failure:
         message = f"{what}."
-        return Failure(FailurePattern.BAD_ARGUMENTS, message, self.call.span, self.call.name)
+        call = None if arguments is None else ToolCall(self.spec.name, arguments)
+        pattern = FailurePattern.BAD_ARGUMENTS
+        return Failure(pattern, message, self.call.span, self.call.name, call=call)
+
+    def _mistyped(self, name: str, kinds: set[str], arguments: dict[str, Any]) -> Failure:
+        what = f"`{name}` of `{self.spec.name}` takes {_listed(kinds)}"
+        return replace(self._bad(what, arguments), mistyped=(name,))
 
     def _object(self) -> dict[str, Any] | Failure:
         """Return the arguments as an object, if they are one or can become one."""
@@ -245,15 +238,15 @@ class _Fit:
         if arguments is None or (self.call.missing and arguments == ""):
             return {}
         if isinstance(arguments, str):
-            if _OBJECT.match(arguments) and _structure(arguments.strip()) is None:
-                return self._bad(f"The arguments of `{self.spec.name}` cannot be read")
+            if _OBJECT.match(arguments) and structure(arguments.strip()) is None:
+                return self._bad(f"The arguments of `{self.spec.name}` cannot be parsed")
             found = read_input(arguments, self.spec)
         else:
             found = positional_input(arguments, self.spec)
         if found is None:
             return self._bad(f"The arguments of `{self.spec.name}` are not an object")
         value, repair = found
-        self.raw = self.raw or repair == "input by position"
+        self.types.raw = self.types.raw or repair == "input by position"
         if repair:
             self.repairs.append(Repair(repair, self.call.span))
         return value
@@ -306,132 +299,39 @@ class _Fit:
 
     def _takes_objects(self, key: str) -> bool:
         schema = self.spec.parameters.get(key)
-        return isinstance(schema, dict) and "object" in self._kinds(schema)
+        return isinstance(schema, dict) and "object" in self.types.kinds(schema)
 
     def _typed(self, arguments: dict[str, Any]) -> ToolCall | Failure:
         found: dict[str, Any] = {}
         for name, value in arguments.items():
             schema = self.spec.parameters.get(name)
             if not isinstance(schema, dict):
-                found[name] = _guess(value) if isinstance(value, JsonText) else value
+                found[name] = guess(value) if isinstance(value, JsonText) else value
                 continue
-            schema = self._resolved(schema)
-            new = self._coerced(value, schema, 0)
-            kinds = self._kinds(schema)
+            schema = self.types.resolved(schema)
+            new = self.types.coerced(value, schema)
+            kinds = self.types.kinds(schema)
             if new is None and name in self.spec.required and kinds and not kinds & {"null", "any"}:
-                return self._bad(f"`{name}` of `{self.spec.name}` takes {_listed(kinds)}")
+                return self._mistyped(name, kinds, arguments)
             if isinstance(new, (dict, list)) and kinds and not kinds & {"object", "array", "any"}:
-                return self._bad(f"`{name}` of `{self.spec.name}` takes {_listed(kinds)}")
+                return self._mistyped(name, kinds, arguments)
             new = self._chosen(new, schema)
-            if type(new) is not type(value) and not self.raw and not isinstance(value, JsonText):
+            written = self.types.raw or isinstance(value, JsonText)
+            if type(new) is not type(value) and not written:
                 self.repairs.append(Repair(f"type of `{name}`", self.call.span))
             found[name] = str(new) if isinstance(new, JsonText) else new
         return ToolCall(self.spec.name, found)
 
     def _chosen(self, value: Any, schema: dict[str, Any]) -> Any:
-        """Return the one of a fixed set of values that is meant but for its case."""
         options = schema.get("enum")
         if not isinstance(options, list) or value in options or not isinstance(value, str):
             return value
-        fold = value.strip().lower()
-        alike = [o for o in options if isinstance(o, str) and o.lower() == fold]
-        if len(alike) == 1:
-            self.repairs.append(Repair(f"case of `{value[:60]}`", self.call.span))
-            return alike[0]
-        return value
-
-    def _resolved(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Follow references and take what is combined as one."""
-        for _ in range(_DEEPEST):
-            ref = schema.get("$ref")
-            if not isinstance(ref, str):
-                break
-            target = self.spec.definitions.get(ref.rpartition("/")[2])
-            if not isinstance(target, dict):
-                break
-            schema = {**target, **{k: v for k, v in schema.items() if k != "$ref"}}
-        combined = [part for part in schema.get("allOf") or () if isinstance(part, dict)]
-        for part in combined[:_DEEPEST]:
-            schema = {**self._resolved(part), **{k: v for k, v in schema.items() if k != "allOf"}}
-        return schema
-
-    def _kinds(self, schema: dict[str, Any], depth: int = 0) -> set[str]:
-        schema = self._resolved(schema)
-        kind = schema.get("type")
-        kinds = {kind} if isinstance(kind, str) else set(kind) if isinstance(kind, list) else set()
-        kinds = {_ALIASES.get(name, name) for name in kinds if isinstance(name, str)}
-        for key in ("anyOf", "oneOf"):
-            for option in schema.get(key) or ():
-                if isinstance(option, dict) and depth < _DEEPEST:
-                    inner = self._kinds(option, depth + 1)
-                    kinds |= inner or {"any"}
-        return kinds
-
-    def _coerced(self, value: Any, schema: dict[str, Any], depth: int) -> Any:
-        """Turn a value into the type that a parameter takes, where nothing is lost by it."""
-        schema = self._resolved(schema)
-        kinds = self._kinds(schema)
-        if isinstance(value, str):
-            value = self._from_text(value, kinds)
-        if self.raw and isinstance(value, dict) and len(value) == 1 and kinds == {"array"}:
-            value = next(iter(value.values()))  # `<tags><item>a</item></tags>`
-            value = value if isinstance(value, list) else [value]
-        if depth > _DEEPEST:
+        chosen = alike(value, options)
+        if chosen is None:
             return value
-        if isinstance(value, float) and kinds & {"integer"} and "number" not in kinds:
-            return int(value) if value.is_integer() else value
-        if isinstance(value, dict) and isinstance(inner := schema.get("properties"), dict):
-            return {
-                k: self._coerced(v, inner[k], depth + 1) if isinstance(inner.get(k), dict) else v
-                for k, v in value.items()
-            }
-        if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
-            return [self._coerced(item, items, depth + 1) for item in value]
-        return value
-
-    def _from_text(self, value: str, kinds: set[str]) -> Any:
-        text = value.strip()
-        raw = self.raw or isinstance(value, JsonText)
-        nothing = raw and text in ("null", "None")
-        if "string" in kinds and not (nothing and "null" in kinds):
-            return value
-        if "integer" in kinds and _INTEGER.fullmatch(text):
-            return int(text)
-        if "number" in kinds and _NUMBER.fullmatch(text):
-            return int(text) if _INTEGER.fullmatch(text) else float(text)
-        if "boolean" in kinds and text.lower() in ("true", "false"):
-            return text.lower() == "true"
-        if nothing or ("null" in kinds and text in ("null", "None")):
-            return None
-        wanted = tuple(t for kind in kinds for t in _PYTHON_TYPES.get(kind, ()))
-        if wanted:
-            found = _structure(text)
-            return found if isinstance(found, wanted) else value
-        return _guess(value) if raw and not kinds else value
+        self.repairs.append(Repair(f"case of `{value[:60]}`", self.call.span))
+        return chosen
 
 
 def _listed(kinds: set[str]) -> str:
     return " or ".join(sorted(kinds))
-
-
-def _structure(text: str) -> Any:
-    for candidate in (text, text.replace('\\"', '"') if '\\"' in text else text):
-        try:
-            found = verified(candidate, decode_value(candidate, 0))
-        except LenientError:
-            continue
-        if not found.torn and not found.twice and not candidate[found.end :].strip():
-            if candidate is not text:
-                try:
-                    return json.loads(json.loads(f'"{text}"'))
-                except (ValueError, RecursionError):
-                    return found.value
-            return found.value
-    return None
-
-
-def _guess(value: Any) -> Any:
-    try:
-        return json.loads(value)
-    except (TypeError, ValueError, RecursionError):
-        return value

@@ -12,7 +12,7 @@ __all__ = ["positional_input", "read_input"]
 
 _KEYED: Final = re.compile(
     r"\s*[\"']?(?P<key>[^\W\d][\w \-]{0,60}?)[\"']?\s*(?P<sign>=|:)\s*"
-    r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^,;\n]*?)\s*(?P<after>[,;\n]|\Z)"
+    r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^,;\n]*)\s*(?P<after>[,;\n]|\Z)"
 )
 _NOTHING: Final = frozenset(
     {"", "none", "null", "n/a", "na", "{}", "()", "[]", "no input", "empty"}
@@ -101,11 +101,12 @@ def _keyed(plain: str, spec: ToolSpec) -> dict[str, Any] | None:
     while at < len(plain):
         match = _KEYED.match(plain, at)
         name = spelled.get(spelling_of(match["key"])) if match else None
-        if match is None or name is None or not match["value"]:
+        value = match["value"].rstrip() if match else ""
+        if match is None or name is None or not value:
             return None
         if name in found:
             return {}  # nobody knows which one is meant
-        found[name] = unquoted(match["value"])
+        found[name] = unquoted(value)
         at = match.end()
     return found or None
 

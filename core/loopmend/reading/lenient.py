@@ -117,11 +117,13 @@ class Scanner(ScalarScanner):
         if sign != ":":
             self.mend(f"`{sign}` for `:`", self.at)
         self.at += 1
+        if sign == "=" and self.text.startswith(">", self.at):
+            self.at += 1  # as Ruby and PHP write it
         following = self.peek()
         if following == "":
             self.tear(Tear.CUT)
             return
-        if following in ("}", ","):
+        if following in ("}", ",", ":", "=", ">"):
             msg = "a key without a value"
             raise LenientError(msg, self.at)
         if key in found:

@@ -133,6 +133,7 @@ _PRIORITY: Final = (
 )
 _SHORTEST_PART: Final = 3
 _LONGEST_PART: Final = 20
+_LONGEST_JOINED: Final = 60
 
 
 @lru_cache(maxsize=4096)
@@ -151,7 +152,7 @@ def words_of(name: str) -> tuple[str, ...]:
 
 def _parts(word: str) -> tuple[str, ...]:
     """Take apart what is written as one word, if all of it is known."""
-    if word in WORDS or word in _POLES:
+    if word in WORDS or word in _POLES or len(word) > _LONGEST_JOINED:
         return (word,)
     for cut in range(_SHORTEST_PART, min(len(word) - 1, _LONGEST_PART)):
         head, rest = word[:cut], word[cut:]

@@ -8,16 +8,26 @@ from typing import Final
 
 from loopmend.reading.lexicon import WORDS, Role
 
+# The sign stands before what kind of mark it is, so that the engine looks for nothing but signs.
+_MARKUP: Final = (
+    r"(?<=`)(?P<fence>``)|(?<=`)(?P<tick>)|(?<=~)(?P<waves>~~)|(?<=\])(?P<noise><\]\w{1,20}\[>\[)"
+    r"|(?<=<)(?P<tag>(?=[\w/|\uff5c\u00a6\s][^<>]{0,2200}(?:>|</)|!--))"
+)
+# What opens a value or a call is looked at only if what stands next to it may belong to one.
 MARK: Final = re.compile(
-    r"(?P<fence>`{3,}|~{3,})|(?P<tick>`{1,2})|(?P<noise>\]<\]\w{1,20}\[>\[)|(?P<tag><)"
-    r"|(?P<square>\[)|(?P<brace>\{)|(?P<paren>\()"
+    rf"[`~\]<\[{{(](?:{_MARKUP}|(?<=\[)(?P<square>(?=/|\s*(?:[{{\[\"'\]]|[^\W\d]|\Z)))"
+    r"|(?<=\{)(?P<brace>(?=\s*(?:[\"'\w}<\u201c\u2018/#$]|\Z)))|(?<=\w\()(?P<paren>))"
+)
+# Where no more tries at values are left.
+MARK_OF_NO_VALUE: Final = re.compile(
+    rf"[`~\]<\[{{](?:{_MARKUP}|(?<=\[)(?P<square>(?=/?[A-Za-z]))|(?<=\{{)(?P<brace>(?=\}})))"
 )
 NAME: Final = r"[^\W\d][\w.:\-\u2581\\]{0,60}?"
 BAR: Final = "[|\uff5c\u00a6]"
 # `<name>`, `</name>`, `<name=value>`, `<name key="value">`, `<name/>`, `<|name|>`, `<name|>`.
 TAG: Final = re.compile(
     rf"<(?P<slash>/?)\s{{0,3}}(?P<bar>{BAR}(?:\w{{1,20}}{BAR})?)?(?P<slash2>/?)(?P<name>{NAME})"
-    r"(?:[\s\u0120]*(?:name)?\s*=\s*(?P<value>\"[^\"<>\n]{0,200}\"?|'[^'<>\n]{0,200}'?|[^\s<>\"']{1,200}))?"
+    r"(?:[\s\u0120]*(?:name\s*)?=\s*(?P<value>\"[^\"<>\n]{0,200}\"?|'[^'<>\n]{0,200}'?|[^\s<>\"']{1,200}))?"
     r"(?P<attributes>[\s\u0120][^<>]{0,400}?)?\s{0,3}(?P<void>/?)"
     rf"(?P<bar2>{BAR})?>"
 )
@@ -38,8 +48,9 @@ LIST_OF_CALLS: Final = re.compile(r"\[\s*[\"']?[^\W\d][\w.\\\-]{0,100}\(")
 NAMED: Final = re.compile(
     r"[\[\s]{0,4}\{\s*[\"']?(?P<key>\w{1,40})[\"']?\s*:\s*[\"'](?P<name>[^\"'\n]{1,80})[\"']"
 )
-VALUE_START: Final = re.compile(r"\{\s*(?:[\"'\w}<\u201c\u2018/#$]|\Z)|\[\s*(?:[{\[\"'\]]|\Z)")
+LIST_START: Final = re.compile(r"\[\s*(?:[{\[\"'\]]|\Z)")
 COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+FENCES: Final = {mark: re.compile(mark) for mark in ("```", "~~~")}
 INFO: Final = re.compile(r"[ \t]*([\w+\-.]{0,30})[ \t]*")
 BLANK: Final = re.compile(r"\s*")
 THINK_END: Final = re.compile(

@@ -27,13 +27,13 @@ def _fault(call: Call) -> Failure | None:
     try:
         value = decode_value(text, 0)
     except LenientError:
-        message = f"The arguments of `{call.name[:80]}` cannot be read."
+        message = f"The arguments of `{call.name[:80]}` cannot be parsed."
         return Failure(FailurePattern.MALFORMED, message, call.span, call.name)
     if value.torn:
         message = f"The arguments of `{call.name[:80]}` are truncated or malformed."
         return Failure(FailurePattern.TRUNCATED, message, call.span, call.name)
     if text[value.end :].strip():
-        message = f"More follows the arguments of `{call.name[:80]}`."
+        message = f"There is extra text after the arguments of `{call.name[:80]}`."
         return Failure(FailurePattern.MALFORMED, message, call.span, call.name)
     return None
 

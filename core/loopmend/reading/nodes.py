@@ -57,6 +57,8 @@ class Node:
     header: Header | None = None
     above: Header | None = None
     """The last header in it."""
+    opening: int = -1
+    """Where the first word in it stands, once somebody has looked."""
 
 
 @dataclass(slots=True)

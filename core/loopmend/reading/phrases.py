@@ -18,21 +18,35 @@ EMOJI: Final = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]")
 
 # -- the senses of verbs
 
-# What one does with tools, as stems. What a tool's own name says counts as well; any other verb may
-# as well be one of saying, showing, leaving or putting off.
+# What one does with tools. What a tool's own name says counts as well; any other verb may as well be
+# one of saying, showing, leaving or putting off.
 DOING: Final = frozenset(
     (
-        "call run execut invok us search look check find fetch get quer query retriev mak do start begin "
-        "proceed go try perform delet remov clean clear writ send creat open read list load comput "
-        "calculat book updat add set schedul tak handl process issu request pull gather verify verifi "
-        "review examin inspect analyz analys investigat brows explor scan dig consult grab trigger launch "
-        "submit apply appli fix resolv reset modify modifi chang exchang return transfer handoff hand delegat "
-        "convert determin figur generat compil build instal download upload sav stor mov renam post publish "
-        "order purchas buy pay refund lookup confirm access visit navigat click tap play enter log fill "
-        "complet finish continu carry carri act tackl attempt help answer continu empty empti drop purg nuk "
-        "eras kill kick fire hit ping test see measur count sum record not extract collect obtain work act"
+        "call run execute invoke use search look check find fetch get query retrieve make do start begin "
+        "proceed go try perform delete remove clean clear write send create open read list load compute "
+        "calculate book update add set schedule take handle process issue request pull gather verify "
+        "review examine inspect analyze analyse investigate browse explore scan dig consult grab trigger "
+        "launch submit apply fix resolve reset modify change exchange return transfer handoff hand delegate "
+        "convert determine figure generate compile build install download upload save store move rename "
+        "post publish order purchase buy pay refund lookup confirm access visit navigate click tap play "
+        "enter log fill complete finish continue carry act tackle attempt help answer empty drop purge nuke "
+        "erase kill kick fire hit ping test measure count sum record extract collect obtain work "
+        "retry rerun resend reissue redo reattempt correct"
     ).split()
-) - {"not"}
+)
+# What one does in place of a call: nothing yet, or to show it.
+HOLDING_BACK: Final = frozenset(
+    (
+        "stop cancel hold wait skip leave abort pause refuse decline avoid postpone defer delay quit "
+        "withhold refrain back keep stay ask block reject ignore deny warn flag report suspend dismiss"
+    ).split()
+)
+SHOWING: Final = frozenset(
+    (
+        "show quote cite paste copy reproduce repeat include attach share describe illustrate "
+        "demonstrate explain print display mention summarize summarise translate"
+    ).split()
+)
 ADVERB_WORDS: Final = frozenset(
     (
         "now first then also just quickly simply next immediately again actually please definitely "
@@ -44,7 +58,7 @@ SUBJECT: Final = (
     r"(?:i(?:'ll| will| shall|(?:'m| am)(?: only| just| now| also| simply)? going to| need to| must| have to| want to| should"
     r"|'d like to| would like to| can(?: now)?|'m about to| am about to|'ve decided to| have decided to"
     r"|'m gonna)|let me|let's|let us|lemme|allow me to|we(?:'ll| will| need to| should| can| have to| must)"
-    r"|going to|gonna|time to|need to|i'm ready to|i am ready to|happy to|about to)"
+    r"|going to|gonna|gotta|time to|need to|i'm ready to|i am ready to|happy to|about to)"
 )
 CLAUSE: Final = r"(?:^|^(?:in order )?to\b[^,.;:]{1,80}?\s|[,;:\u2013\u2014-]\s*|\b(?:so|then|and|but|now|first|next|okay|ok|sure|therefore|thus|hence|because|which|that|what)\s+)"
 SELF: Final = re.compile(
@@ -58,37 +72,38 @@ TO_DO_SO: Final = re.compile(
     re.IGNORECASE,
 )
 PLAN: Final = re.compile(rf"{CLAUSE}{SUBJECT}\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
+# What is done now, as people say who do not say `I am doing`.
+PRESENT: Final = re.compile(rf"{CLAUSE}i\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
 PROGRESS: Final = re.compile(
     rf"{CLAUSE}i(?:'m| am)\s+(?P<rest>.+)"
-    r"|\b(?:moment|second|minute|on|wait|me),? while i(?:'m)?\s+(?P<while>.+)",
+    r"|\b(?:moment|second|minute|on|wait|me),?(?: please,?)? while i(?:'m)?\s+(?P<while>.+)",
     re.IGNORECASE | re.DOTALL,
 )
-DO_IT: Final = re.compile(rf"{CLAUSE}i do (?:it|that|so)\b", re.IGNORECASE)
 # First person, now or to come, in other languages.
 FOREIGN: Final = re.compile(
-    r"\bich (?:werde|muss|will|möchte|kann|sollte|rufe|suche|führe|starte|prüfe|schaue|hole|lösche"
-    r"|nutze|verwende|mache|schreibe|erledige|beginne|frage|öffne|sehe (?:mal )?nach)\b"
-    r"|\b(?:rufe|suche|führe|starte|prüfe|schaue|hole|lösche|mache|erledige|schreibe|sehe) ich\b"
+    r"\bich (?:werde|muss|will|möchte|kann|sollte)\b|\bich (?!habe|hatte|hätte|würde|könnte|warte)[^\W\d_]{3,}e\b"
+    r"|\b(?!habe|hatte|hätte|würde|könnte|sollte|warte|wollte)[^\W\d_]{3,}e ich\b"
     r"|\b(?:lass|lassen sie) mich\b"
     r"|\bj'(?:appelle|utilise|exécute|efface|envoie|ouvre|effectue|interroge|ajoute|arrive|y vais)"
-    r"|\bje (?:vais|dois|lance|cherche|consulte|vérifie|appelle|utilise|fais|m'en occupe|procède"
-    r"|supprime|regarde|m'occupe|m'y mets)|\blaisse[zs]?-moi\b"
+    r"|(?:^|[,.:;!]\s*|\b(?:donc|alors|et|maintenant|que) )je (?!ne\b|n'|suis\b|crois|pens|vois|sai[st]|peux|lis\b|trouve|comprend)[^\W\d_']+|\bje m'|\blaisse[zs]?-moi\b"
     r"|\b(?:voy a|déjame|dejame|permíteme|permítame|necesito|vamos a|procedo a|ahora mismo)\b"
+    r"|(?:^|[,.:!]\s*)[^\W\d_]+(?:ando|endo|indo)\b|(?:^|[,.:!]\s*)(?:(?:io|yo|eu|ora|adesso|quindi|ahora|entonces|agora|então) )*[^\W\d_]{3,}o "
+    r"(?:subito|ora|adesso|ya|ahora|agora|il|lo|la|gli|le|el|los|las)\b"
     r"|\bestoy \w+ndo\b|\b(?:busco|ejecuto|borro|llamo|reviso|consulto|uso)\b"
     r"|\b(?:vou|deixe-me|deixa eu|preciso|estou \w+ndo)\b"
     r"|\b(?:devo|vado a|lasciami|fammi|procedo|sto \w+ndo|cerco|eseguo|controllo|cancello)\b"
     r"|\bik (?:ga|zal|moet|zoek|roep|voer|kijk|start|wil|verwijder|gebruik)\b|\blaat me\b"
-    r"|(?:^|[,.:!]\s*)(?:я\s+)?(?:сейчас\s+)?(?:я\s+)?\w+(?:у|ю|юсь|усь)\b|\bдавайте\b|\bпозвольте\b"
-    r"|我(?:来|會|会|将|要|需要|先|现在|正在|这就|帮|去|马上|使用|用|调用|查)|让我|(?:正在|现在|马上|接下来|首先)\w{0,4}"
+    r"|(?:^|[,.:!]\s*)(?:(?:я|сейчас|теперь|итак|поэтому)\s+)*\w+(?:у|ю|юсь|усь)\b|\bдавайте\b|\bпозвольте\b"
+    r"|开始(?!时|前)|我(?:来|會|会|将|要|需要|先|现在|正在|这就|帮|去|马上|使用|用|调用|查)|让我|正在|(?:现在|马上|立即|立刻|接下来)(?!是|有|的)|(?:下面|首先)\w{0,4}"
     r"(?:搜索|查询|调用|检查|读取|执行|删除|查找|运行|处理|使用)"
     r"|(?:し|り|べ|め|き|ち|い|え|け|み|せ|れ)ます|ましょう|します|いたします"
-    r"|겠습니다|할게요|합니다|하겠|\b(?:zaraz|sprawdzę|wyszukam|uruchomię|usunę|muszę|wywołam|użyję)\b"
+    r"|겠습니다|할게요|합니다|하겠|(?:^|[,.:!]\s*)(?:(?:więc|teraz|zaraz|już) )*[^\W\d_]{3,}ę\b"
     r"|\b(?:jag (?:ska|söker|kör|behöver|tar)|låt mig|jeg (?:skal|vil|søger|kører))\b"
-    r"|\b\w+(?:acağım|eceğim)\b|रह[ाी] हूँ|रह[ाी] हूं|ूँगा|ूंगा|ूँगी|देता हूँ|سأ|سوف أ|دعني|\bsaya akan\b|\btôi sẽ\b|(?:ฉัน|ผม)จะ",
+    r"|\b\w+(?:acağım|eceğim|[ıiuü]yorum)\b|रह[ाी] हूँ|रह[ाी] हूं|ूँगा|ूंगा|ूँगी|देता हूँ|سأ|سوف أ|دعني|\bsaya akan\b|\btôi sẽ\b|(?:ฉัน|ผม)จะ",
     re.IGNORECASE,
 )
 FOREIGN_SAYING: Final = re.compile(
-    r"\bzitier|\bzeig|\berklär|\bignorier|\bverweiger|\bwarn|\berwähn|\bmelde"
+    r"\bzitier|\bzeig|\bhalte ich fest|\berklär|\bignorier|\bverweiger|\bwarn|\berwähn|\bmelde"
     r"|\bmontr|\bexpliqu|\bcite|\bignor|\brefus|\bsignal|\bmostr|\bexplic|\bcit[ao]|\brechaz"
     r"|\bspieg|\bpokaż|\bпокаж|\bобъясн|\bпроцитир|\bигнор|引用|忽略|拒绝|说明|解释|展示|示例|例如|例え"
     r"|説明|無視|拒否|설명|무시",
@@ -97,10 +112,14 @@ FOREIGN_SAYING: Final = re.compile(
 
 # -- attitudes
 
+# How other languages deny.
+FOREIGN_NOT: Final = (
+    r"\b(?:nichts?|nada|rien|niente|niets|ничего|kein\w*|nie|niemals|keinesfalls|pas|jamais|aucun\w*|não|nunca|jamás|ningún|niet|geen"
+    r"|non|mai|не|нельзя|никогда|inte|ikke|değil)\b|[不没沒別别勿未莫]|ません|ない|ずに|せず|않|못|말고"
+)
 NEGATION: Final = re.compile(
-    r"\b(?:not|never|no|nor|none|nothing|nobody|cannot|without|neither|instead|rather than"
-    r"|nicht|kein\w*|nie|niemals|keinesfalls|pas|jamais|aucun\w*|não|nunca|jamás|ningún|niet|geen"
-    r"|non|mai|не|нельзя|никогда|nie|inte|ikke|değil)\b|n't\b|\bne\s|\bn'|[不没沒別别勿未莫]|ません|ない|ずに|않|못|말"
+    r"\b(?:not|never|no|nor|none|nothing|nobody|cannot|without|neither|instead|rather than)\b"
+    rf"|n't\b|\bne\s|\bn'|{FOREIGN_NOT}"
     r"|\b(?:refus|declin|forbid|forbidden|prohibit|avoid|ignor|reject|unsafe|dangerous|harmful"
     r"|suspicious|malicious|injection|injected|hostile|phishing|attacker|hypothetical|pretend)\w*",
     re.IGNORECASE,
@@ -112,19 +131,19 @@ SUPPOSES: Final = re.compile(
     re.IGNORECASE,
 )
 LEAVE: Final = re.compile(
-    r"\b(?:confirmation|(?:please|can you|could you|to|must|should|you) confirm|confirm (?:first|that|if|whether|before|this|it|with)|permission|approv(?:e|al)|authori[sz]\w*|consent|go ahead\?|proceed\?|continue\?"
+    r"\b(?:confirmation|(?:please|can you|could you|to|must|should|you) confirm|(?<!i'll )(?<!will )confirm (?:first|that|if|whether|before|this|it|with)|permission|approv(?:e|al)|authori[sz]\w*|consent|go ahead\?|proceed\?|continue\?"
     r"|shall i|should i|may i|can i|could i|do you want|would you like|want me to|like me to"
     r"|is (?:this|that|it) (?:ok|okay|fine|right|correct|what you)|sound good|okay with you|ok with you"
     r"|are you sure|say the word|waiting for your|await\w* your|your (?:go-ahead|ok|okay|call|decision)"
     r"|bestätig\w*|soll ich|darf ich|möchten sie|einverstanden|confirme[zr]?|confirma|souhaitez|voulez-vous"
     r"|dois-je|puis-je|debo|quieres que|quiere que|confirma|posso|devo|quer que|vuoi che|zal ik"
-    r"|mag ik|подтверд\w*|можно|ister mi\w+|onay\w*|czy mam|potwierdź|vill du|ska jag|skal jeg)\b|确认|可以吗|是否|好吗|よろしい|確認|でしょうか|ますか|ましょうか|할까요|확인",
+    r"|mag ik|подтверд\w*|можно|ister mi\w+|onay\w*|czy mam|potwierdź|vill du|ska jag|skal jeg)\b|هل تريد|موافقتك|确认|可以吗|是否|好吗|よろしい|確認|でしょうか|ますか|ましょうか|할까요|확인",
     re.IGNORECASE,
 )
 AWAITS: Final = re.compile(
     r"^(?:please )?(?:reply|respond|say|confirm|type|answer|tell me)\b|\b(?:until|once|after|when|as soon as) (?:you|then)\b"
     r"|\byour (?:ok|okay|approval|confirmation|consent|go-ahead|permission)\b|\bonly (?:if|after|when|with)\b"
-    r"|\b(?:once|when|after|if|as soon as)\b.{0,40}\b(?:approv|agree|sign|allow|permit|consent|okay|confirm)\w*",
+    r"|\bwarte auf (?:ihr|dein)|\b(?:once|when|after|if|as soon as)\b(?:(?!\bi\b).){0,40}\b(?:approv|agree|sign|allow|permit|consent|okay|confirm)\w*",
     re.IGNORECASE,
 )
 CONDITION: Final = re.compile(
@@ -137,6 +156,25 @@ REPORTS: Final = re.compile(
     r"|\b\w+(?:ed|ote|id|an|ent|ame|ound)\b.{0,20}\b(?:it|this)\b",
     re.IGNORECASE,
 )
+# Words that nothing ends with.
+UNFINISHED: Final = re.compile(
+    r"\b(?:is|are|was|were|be|been|with|to|that|of|as|by|like|and|or|than|the|an?|from|for|into|says|reads"
+    r"|ist|sind|war|mit|zu|dass|wie|und|oder|der|die|das|von|est|sont|avec|que|de|comme|et|ou|le|la|es|son"
+    r"|con|como|y|o|el)\s*$|[がをはにでとの是为]\s*$",
+    re.IGNORECASE,
+)
+# Where a sentence goes on to give a reason, or to speak of something else.
+REASON: Final = re.compile(
+    r"\b(?:because|since|so that|while|whereas|although|weil|damit|während|parce que|car|porque)\b.*|;.*",
+    re.IGNORECASE | re.DOTALL,
+)
+# What a plan leaves alone is not what it is about.
+NOT_THE_REST: Final = re.compile(
+    r"\b(?:and|but) (?:i )?(?:won't|will not|don't|do not)\b[^.;]{0,40}\b(?:else|others?|rest)\b",
+    re.IGNORECASE,
+)
+# Who speaks, and to whom.
+PARTNER: Final = re.compile(r"\b(?:i|we|you|your|my|our)\b", re.IGNORECASE)
 QUESTION: Final = re.compile(r"[?\uff1f\u061f][\"')\]\u201d*_]{0,3}\s*\Z")
 # Words for the call itself, for a text, and for pointing at either.
 REFERENCE: Final = re.compile(
@@ -153,7 +191,24 @@ REFERENCE: Final = re.compile(
     r"|siguiente|ejemplo|llamada|comando|contiene|seguinte|exemplo|chamada|contém"
     r"|seguente|esempio|chiamata|volgende|voorbeeld|aanroep|bevat"
     r"|следующ\w+|пример|вызов|команд\w*|содержит)\b"
+    r"|\b(?:esto|isto|questo|ceci|cela|dies|это|bunu|şunu)\b"
     r"|这样|以下|下面|如下|例子|示例|调用|命令|包含|写着|次の|コマンド|呼び出し|例えば|다음|예시|호출",
+    re.IGNORECASE,
+)
+# What a finished sentence points with at a text that follows it.
+POINTS: Final = re.compile(
+    r"(?<!for )(?<!with )(?<!about )(?<!do )(?<!doing )(?<!on )(?<!of )\b(?:this|these|those)(?=\s*(?:[?.!,:;]|$)"
+    r"|\s+(?:is|was|are|were) (?:an?|the|what|how|from|one|just|only|taken|copied|quoted)\b)"
+    r"|\b(?:the following|below(?! (?:it|the|that|this)\b)|as follows|like (?:this|so)|such as|for example|examples?|verbatim"
+    r"|folgend\w*|beispiel|suivant\w*|exemple|siguiente|ejemplo|seguinte|exemplo|seguente|esempio|volgende"
+    r"|voorbeeld|следующ\w+|пример)\b"
+    r"|onderstaand\w*|这样|以下|下面|如下|例子|示例|次の|例です|このように|다음|예시|이렇게",
+    re.IGNORECASE,
+)
+# What a colon hands over: a text, not a call.
+HANDS_OVER: Final = re.compile(
+    r"\b(?:string|text|line|message|instruction|snippet|payload|prompt|sentence|example|output|log|entry"
+    r"|words|pattern|reply|answer|email|comment|paragraph|passage)s?\s*[:\uff1a]\s*$",
     re.IGNORECASE,
 )
 ACT: Final = (
@@ -164,8 +219,13 @@ REFUSES: Final = re.compile(
     rf"(?:\bnot|n't|\bcannot|\bnever|\bwithout)\s+(?:\w+\s+){{0,2}}(?:{ACT})\w*"
     r"|\b(?:refus\w*|declin\w*|ignor\w*|forbidden|forbid\w*|prohibited|unsafe|dangerous|harmful"
     r"|suspicious|malicious|inject\w*|hostile|phishing|attacker\w*|hypothetical\w*|pretend\w*|suppose"
-    r"|imagine|verboten|niemals|jamais|nunca|nicht|kein\w*|нельзя|никогда)\b"
-    r"|不(?:会|能|要|应|执行|运行|调用)|ません|ないで|않",
+    rf"|imagine|verboten)\b|\bnobody (?:may|must|should|shall|is allowed)\b|{FOREIGN_NOT}",
+    re.IGNORECASE,
+)
+# A refusal in so few words that what is refused is not said: its negation comes last.
+DECLINES: Final = re.compile(
+    r"(?:\b(?:no|not|never|nope|cannot|nein|non|nie|niet|нет)|n't)(?:[ ,]+(?:it|that|this|so|yet|now|today|here"
+    r"|thanks|thank you))*[.!]*$",
     re.IGNORECASE,
 )
 INTERJECTION: Final = frozenset(
@@ -174,7 +234,7 @@ INTERJECTION: Final = frozenset(
         "got it understood right away on it perfect good well hi hello hey thanks thank you hmm "
         "so then now next first finally fine done cool nice excellent awesome gladly my pleasure "
         "for that you this as requested problem sounds happy to help with lets see here we go "
-        "ready course indeed please will do done one more and again greetings welcome natürlich "
+        "ready course goes indeed please will do done one more and again greetings welcome natürlich "
         "gerne klar sicher alles verstanden gern jawohl ja bien sûr d'accord oui très claro por "
         "supuesto vale sí entendido perfecto certo va bene sì ótimo sim natuurlijk prima конечно "
         "хорошо да отлично 好的 好 没问题 当然 了解 明白 明白了 はい かしこまりました 承知しました 네 알겠습니다 oczywiście jasne "
@@ -183,29 +243,32 @@ INTERJECTION: Final = frozenset(
 )
 LABEL_WORDS: Final = frozenset(
     (
-        "assistant model ai bot here here's that's is are the this my our your now corrected right proper updated calling executing running invoking using making "
-        "sending tool call function json request query search action command output "
+        "assistant model ai bot status progress here here's that's is are the this my our your now corrected right proper updated calling executing running invoking using making "
+        "sending tool call function json request query search action command "
         "response answer input step next s it goes we go api to"
     ).split()
 )
 EXPLAINS: Final = re.compile(
     r"^(?:(?:explanation|note|reasoning|reason|rationale|purpose)\s*[:\u2013-]\s*)?"
-    r"(?:(?:this|these|that|it|which|the (?:above|call|calls|function|functions|tool|tools|command|code|action"
+    r"(?:(?:(?:this|these|that|it|which|here,?)"
+    r"(?:\s+(?:function|tool|call|code|line|query|request|command|search|action))*|the (?:above|call|calls|function|functions|tool|tools|command|code|action"
     r"|query|search|request|line|lines|api|result|results|output|response|parameters?|arguments?)"
-    r"(?:\s+(?:above|call|calls|function|tool|code|line|lines|command|query|request|result|results"
-    r"|will|parameter|parameters|[`'\"]?[\w.]+[`'\"]?))*?|here,?)\s+"
-    r"(?:function |tool |call |code |line |query |request |command |search |action )*"
+    r"(?:\s+[`'\"]?[\w.]+[`'\"]?)*?)\s+"
     r"(?:will|should|is going to|is used to|are used to|uses?|calls?|returns?|gets?|fetch\w*|retriev\w*"
     r"|search\w*|finds?|calculat\w*|comput\w*|looks?|checks?|gives?|provides?|tells?|does|do|removes?"
     r"|deletes?|cleans?|clears?|sends?|runs?|invok\w*|quer\w*|takes?|specif\w*|represents?|sets?|requests?"
     r"|is (?:called|for|needed|necessary|required)|are (?:set|the))\b"
-    r"|i(?:'m| am) (?:using|calling|searching|running|looking|requesting|passing|setting)\b"
+    r"|i(?:'m| am) (?:using|calling|searching|running|looking|requesting|passing|setting)\b|i (?:chose|picked|selected)\b"
     r"|(?:dies|das|dieser aufruf|cela|ceci|cet appel|esto|esta llamada|isso|questo|dit|это)\s+\w+)",
     re.IGNORECASE,
 )
+# What a call beside it does, by a verb of doing.
+DOES: Final = re.compile(
+    r"^(?:this|that|it|which)\s+(?:just |simply |also |only )?(?P<verb>[a-z]+s)\b", re.IGNORECASE
+)
 CLOSES: Final = re.compile(
-    r"^(?:here (?:is|are) the (?:result|output)s?\W*$|please (?:wait|hold|stand by|bear with me|give me)|hold on|hang on|one (?:moment|second|sec|minute)|just a (?:moment|second|sec|minute)|a moment"
-    r"|stand ?by|thank(?:s| you)|thanks|waiting for|awaiting (?:the )?(?:result|response|output|tool)"
+    r"^(?:here (?:is|are) the (?:result|output)s?\W*$|(?:please|kindly) (?:wait|hold|stay|stand by|bear with me|give me)|hold on|hang on|one (?:moment|second|sec|minute)|just a (?:moment|second|sec|minute)|a moment"
+    r"|stand ?by|thank(?:s| you)|thanks|(?:i(?:'m| am) )?(?:now )?waiting for|awaiting (?:the )?(?:result|response|output|tool)"
     r"|back in a|be right back|brb|this (?:may|might|should|will) (?:only )?take|bear with me|in progress|working on it|on it|let me know if (?:you (?:need|have|want (?:anything|something))|there(?:'s| is)|anything)"
     r"|feel free to ask|hope (?:this|that) helps|i(?:'ll| will) (?:wait|be right back|be back|let you know|get back|report|update|keep you)"
     r"|ich (?:melde mich|gebe bescheid|warte)|je (?:reviens|vous tiens|te tiens)|te (?:aviso|avisaré)|volto já|ti (?:aggiorno|faccio sapere)"
@@ -226,6 +289,29 @@ NOT_SUPPOSED: Final = re.compile(
     re.IGNORECASE,
 )
 # What a label says of what it is for.
+NOT_REAL: Final = frozenset("dry preview draft sample template mock simulation demo".split())
+# What the speaker has before it, not what it does.
+PERCEIVES: Final = re.compile(
+    r"[,;]\s*i (?:can |could )?(?:see|notice|find|found|saw)\b", re.IGNORECASE
+)
+# Verbs that one also does to a text, and words for the text of a call.
+ON_TEXT: Final = frozenset(
+    "remov delet drop clean clear review check examin inspect analyz analys verify test read".split()
+)
+TEXT_OF_A_CALL: Final = re.compile(
+    r"\b(?:calls?|commands?|instructions?|snippets?|payload|line|message|text)\b", re.IGNORECASE
+)
+# A step by its number, and what is done in it.
+STEP: Final = re.compile(
+    r"^(?:step|phase|task)\s*#?\d{1,2}(?:\s*(?:/|of)\s*\d{1,2})?\s*[-:.)\u2013\u2014]+\s*(?P<rest>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+# Where a clause begins within a sentence.
+WITHIN: Final = re.compile(r"[,;:]\s+|\s[\u2013\u2014-]\s+")
+# What follows says what is found or held, not what is done.
+THAT: Final = re.compile(
+    r"\b(?:that|whether|if|sure|ensure|ensuring)\b.*", re.IGNORECASE | re.DOTALL
+)
 PURPOSE: Final = re.compile(
     r"\s(?:to|for|that)\s[^.,;:?]{0,40}\b(?:your|the|this) (?:request|task|question|query)\s*:?$"
     r"|\s(?:to|that will) do (?:that|this|so)(?: for you)?\s*:?$|\sfor (?:that|this|you)\s*:?$"
@@ -234,6 +320,12 @@ PURPOSE: Final = re.compile(
 )
 START: Final = re.compile(r"([^,.!:;]{1,30})[,.!]\s+")
 LONGEST_LABEL: Final = 7
+# A verb stands so near the start of its clause.
+NEAR: Final = 80
+SHORT: Final = 4
+NEXT_TO_NOTHING: Final = 2
+# A question that is not about the call beside it.
+ANYTHING_ELSE: Final = re.compile(r"\b(?:any|some)thing else\b", re.IGNORECASE)
 NO_PROBLEM: Final = re.compile(
     r"\b(?:no problem|no worries|not a problem|why not|nothing else|no time)\b", re.IGNORECASE
 )

@@ -29,7 +29,8 @@ _TEMPLATE: Final = re.compile(
 _ONLY_THOUGHT: Final = re.compile(
     r"\{\s*\"(?:thoughts?|reasoning|reflection|thoughts_and_reasoning)\"\s*:\s*\"[^\"]*\"\s*\}"
 )
-_EMPTY: Final = re.compile(r"(?:`{3,}\w{0,20}\s*`{3,}|\{\s*\}|\[\s*\]|\"\"|''|`+\s*`+|\s)+")
+# No two branches start with the same sign: what is one of these in the end costs one look.
+_EMPTY: Final = re.compile(r"(?:[`\s]|(?<=```)\w{1,20}(?=\s{0,20}```)|\{\s*\}|\[\s*\]|\"\"|'')+")
 _QUOTED: Final = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d|^[ \t]*>[^\n]*$",
     re.DOTALL | re.MULTILINE,
@@ -71,9 +72,9 @@ _UNDER_WAY: Final = re.compile(
     re.IGNORECASE,
 )
 _FOREIGN: Final = re.compile(
-    r"\bich (?:werde|rufe|suche|prüfe|schaue|führe|hole|starte|sehe)\b|\blass mich\b"
-    r"|\bje vais\b|\blaissez-moi\b|\bvoy a\b|\bdéjame\b|\bvou\b|\bdeixe-me\b|\bsto \w+ndo\b|\bvado a\b|\blasciami\b"
-    r"|\bik ga\b|\blaat me\b|(?:^|[,.!]\s*)(?:я\s+)?(?:сейчас\s+)?(?:воспользуюсь|использую|проверю|найду|поищу|посмотрю|запущу)"
+    r"\b(?:ich (?:werde|rufe|suche|prüfe|schaue|führe|hole|starte|sehe)|lass mich|je vais|laissez-moi"
+    r"|voy a|déjame|vou|deixe-me|sto \w+ndo|vado a|lasciami|ik ga|laat me)\b"
+    r"|(?:^|[,.!]\s*)(?:я\s+)?(?:сейчас\s+)?(?:воспользуюсь|использую|проверю|найду|поищу|посмотрю|запущу)"
     r"|我(?:将|会|来|要|需要|先|现在)(?:使用|调用|搜索|查询|检查|运行|查找|看|读取|查)|让我(?:来)?(?:使用|调用|搜索|查询|检查|运行|查找|看|查)"
     r"|(?:正在|开始)(?:搜索|查询|调用|检查|读取)|(?:検索|確認|実行|調べ)(?:し)?ます",
     re.IGNORECASE,
@@ -142,22 +143,23 @@ def find_fault(
     if _EMPTY.fullmatch(said):
         return Failure(FailurePattern.EMPTY, "The reply is empty.", whole)
     if _TEMPLATE.search(said):
-        message = "The prompt's template came back unfilled."
+        message = "The model repeated the prompt's template without filling it in."
         return Failure(FailurePattern.TEMPLATE_ECHO, message, whole)
     if not config.native and _ONLY_THOUGHT.fullmatch(said):
         message = "The thought leads to neither an action nor an answer."
         return Failure(FailurePattern.NO_ACTION, message, whole)
     if not config.after_tool_result and _claims(said):
-        message = "The model claims that something was done, but nothing was called."
+        message = "The model claims that it did something but called no tool."
         return Failure(FailurePattern.FABRICATED_OUTPUT, message, whole)
     return _told_plan(said, tools, whole)
 
 
 def _claims(said: str) -> bool:
     """Tell whether a short message says both that something is to be done and that it is done."""
-    if len(said) > _SHORT or "?" in said or _REQUEST.search(said) or _YOURS.search(said):
+    plain = said.replace("\u2019", "'").lower() if len(said) <= _SHORT else ""
+    if not ("let me" in plain or "i'll" in plain) or not _CLAIM.search(plain):
         return False
-    return _CLAIM.search(said.replace("\u2019", "'")) is not None
+    return "?" not in said and not _REQUEST.search(said) and not _YOURS.search(said)
 
 
 def _told_plan(said: str, tools: Toolbox | None, whole: tuple[int, int]) -> Failure | None:
@@ -170,7 +172,7 @@ def _told_plan(said: str, tools: Toolbox | None, whole: tuple[int, int]) -> Fail
     if len(said) > _LONGEST:
         ending = ending[1:]
     waits = False
-    while ending and not _is_told(ending[-1], waits=False) and _may_end(ending[-1]):
+    while ending and _may_end(ending[-1]) and not _is_told(ending[-1], waits=False):
         waits = waits or _WAITING.search(ending[-1]) is not None
         ending.pop()
     if not ending or any(is_question(s) for s in ending[-_NEAR:]):
@@ -200,29 +202,28 @@ def _may_end(sentence: str) -> bool:
 
 def _is_told(sentence: str, *, waits: bool) -> bool:
     """Tell whether a sentence says that its speaker acts now or next."""
-    if _USING.search(sentence) and not negates(sentence):
-        return True
-    if negates(sentence) or supposes(sentence):
-        return False
-    if _INFORMATION.search(sentence) or _GOES_ON.search(sentence):
-        return False
-    return bool(
+    names = _USING.search(sentence) is not None
+    acts = names or (
         _TOLD.search(sentence)
         or _TOLD_NOW.search(sentence)
         or _UNDER_WAY.match(sentence)
         or _FOREIGN.search(sentence)
         or (waits and _ABLE.search(sentence))
-        or (_WAITING.search(sentence) and "while" in sentence)
+        or ("while" in sentence and _WAITING.search(sentence))
+    )
+    if not acts or negates(sentence):
+        return False
+    return names or not (
+        supposes(sentence) or _INFORMATION.search(sentence) or _GOES_ON.search(sentence)
     )
 
 
 def _is_told_of(sentence: str, *, named: bool) -> bool:
     """Tell whether a sentence names a tool, or breaks off, where it would else be talk."""
-    if negates(sentence) or _GOES_ON.search(sentence):
-        return False
-    if named and (_WOULD_USE.search(sentence) or _SHOULD.search(sentence)):
-        return True
-    return _WE.search(sentence) is not None and (named or _BREAKS_OFF.search(sentence) is not None)
+    named = (named and bool(_WOULD_USE.search(sentence) or _SHOULD.search(sentence))) or bool(
+        _WE.search(sentence) and (named or _BREAKS_OFF.search(sentence))
+    )
+    return named and not negates(sentence) and not _GOES_ON.search(sentence)
 
 
 def _blank_or_name(quoted: re.Match[str]) -> str:

@@ -16,6 +16,7 @@ _NAME: Final = re.compile(r"[^\W\d][\w\\]*(?:[.\-:][^\W\d][\w\\]*)*")
 _NAME_BEFORE: Final = re.compile(
     r"(?<![\w.\-\\])[^\W\d][\w\\]{0,80}(?:[.\-:][^\W\d][\w\\]{0,80})*\Z"
 )
+_NAME_BACKWARDS: Final = re.compile(r"[\w.\-:\\]*")
 _KEYWORD: Final = re.compile(r"\s*([^\W\d][\w\\\-]*)\s*(?:=(?!=)|:(?!:))\s*")
 _BETWEEN: Final = re.compile(r"[\s,;]*")
 _QUOTE: Final = re.compile(r"[\"'\s]*")
@@ -47,7 +48,8 @@ class PythonCall:
 
 def name_before(text: str, at: int) -> tuple[str, int] | None:
     """Return the name that ends at a place, and where it starts."""
-    begin = max(0, at - _LONGEST_NAME)
+    before = text[max(0, at - _LONGEST_NAME) : at][::-1]
+    begin = at - _NAME_BACKWARDS.match(before).end()  # type: ignore[union-attr]
     found = _NAME_BEFORE.search(text[begin:at])
     return (found[0].replace("\\_", "_"), begin + found.start()) if found else None
 

@@ -11,17 +11,17 @@ import re
 from typing import Any, NamedTuple
 from typing import Final as Constant
 
-from loopmend.contracts.actions import Final, ToolCall
+from loopmend.contracts.actions import FinalAnswer, ToolCall
 from loopmend.contracts.signal_detection import STUCK_PHRASES, UNCERTAINTY_PHRASES
 from loopmend.reading.fitting import is_placeholder
-from loopmend.reading.lexicon import WORDS, Role
+from loopmend.reading.sections import has_header_lines
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import ReadingConfig, Turn
 
 __all__ = ["CleanParts", "clean_parts", "fit_text", "fits", "is_plain", "quick_turn"]
 
 # One line without anything that could be markup, a header or a call.
-_MARKUP: Constant = r"\n\r<`*{}\[\]|:("
+_MARKUP: Constant = r"\n\r<`~*{}\[\]|:("
 _LINE: Constant = rf"[^\s{_MARKUP}](?:[^{_MARKUP}]*[^\s{_MARKUP}])?"
 _INPUT: Constant = rf"[^\s{_MARKUP}\"'=](?:[^{_MARKUP}\"=]*[^\s{_MARKUP}\"'=])?"
 _ANSWER: Constant = r"[^\s<`*{\[](?:[^\n\r<`]*[^\s<`])?"
@@ -34,27 +34,14 @@ _REFUSED: Constant = frozenset(
     {"none", "null", "na", "nothing", "finish", "final", "respond", "answer", "final_answer"}
 )
 _PHRASES: Constant = (*STUCK_PHRASES, *UNCERTAINTY_PHRASES)
-_HEADER_ROLES: Constant = frozenset(
-    {
-        *(Role.CALL, Role.ARGUMENTS, Role.ANSWER, Role.THINK, Role.NAME, Role.OBSERVATION),
-        *(Role.ASK, Role.SPEAKER, Role.FILLER),
-    }
-)
-_HEADERS: Constant = "|".join(
-    word for word, role in WORDS.items() if word.isascii() and role in _HEADER_ROLES
-)
+# Most of them are short for something: without an apostrophe, few are left to look for.
+_WRITTEN_OUT: Constant = tuple(phrase for phrase in _PHRASES if "'" not in phrase)
 # Whatever any mark, any header or any rule about prose needs to be found.
-_SUSPECT: Constant = re.compile(
-    r"[^ -~\n\t]|[<{\[(:=`|>~\"'?]|\.\.\.|\b(?:i\s+(?:will|am|shall|need|have|must|should|would|can|could)\b"
+_SIGN: Constant = re.compile(r"[^ \n\t!#$%&)*+,\-./0-9;@A-Z\\\]^_a-z}]")
+_PLAN: Constant = re.compile(
+    r"\b(?:i\s+(?:will|am|shall|need|have|must|should|would|can|could)\b"
     r"|we\s+(?:will|need|should)\b|let\s+(?:me|us)\b|allow\s+me\b|while\s+i\b|(?:going|time)\s+to\b|(?:now|for you|repeat|action|hold on|wait)\b"
-    r"|ich\b|lass\b|laisse|je\b|voy\b|vou\b|deixe|sto\b|vado\b|lasciami\b|ik\b|laat\b)",
-    re.IGNORECASE,
-)
-# A line that might be a header without a colon.
-_HEADING: Constant = re.compile(
-    rf"[^\w\n]{{0,12}}(?:\d{{1,3}}[.)]\s*|[a-z][.)]\s|step\b|_)*(?:{_HEADERS})(?:[ _\-]?(?:{_HEADERS})){{0,3}}"
-    r"[ \t*_~)\]#\d]{0,12}(?:$|-\s)",
-    re.IGNORECASE | re.MULTILINE,
+    r"|ich\b|lass\b|laisse|je\b|voy\b|vou\b|deixe|sto\b|vado\b|lasciami\b|ik\b|laat\b)"
 )
 _WORD: Constant = re.compile(r"\w")
 _AS_THEY_ARE: Constant = frozenset({int, bool})
@@ -93,7 +80,7 @@ def quick_turn(text: str, tools: Toolbox | None, config: ReadingConfig) -> Turn 
         if parts is None or (phrases and _may_signal(text)):
             return None
         thought, name, content, start = parts
-        action: Final | ToolCall = Final(content)
+        action: FinalAnswer | ToolCall = FinalAnswer(content)
         if name is not None:
             arguments = content if tools is None else fit_text(name, content, tools)
             if arguments is None:
@@ -102,13 +89,13 @@ def quick_turn(text: str, tools: Toolbox | None, config: ReadingConfig) -> Turn 
         return Turn((action,), thought, dialect="react", span=(start, len(text)))
     if config.plain_text == "error" or not is_plain(text) or (phrases and _may_signal(text)):
         return None
-    return Turn((Final(text.strip()),), span=(0, len(text)))
+    return Turn((FinalAnswer(text.strip()),), span=(0, len(text)))
 
 
 def _may_signal(text: str) -> bool:
     """Tell whether a phrase of doubt may stand in the text."""
     folded = text.lower()
-    for phrase in _PHRASES:  # noqa: SIM110 - a generator costs as much as the search
+    for phrase in _PHRASES if "'" in text else _WRITTEN_OUT:  # noqa: SIM110 - a generator costs as much as the search
         if phrase in folded:
             return True
     return False
@@ -116,14 +103,9 @@ def _may_signal(text: str) -> bool:
 
 def is_plain(text: str) -> bool:
     """Tell quickly whether a text is prose beyond doubt: no markup, no header, no plan."""
-    if _SUSPECT.search(text) is not None or _WORD.search(text) is None:
+    if _SIGN.search(text) or "..." in text or _PLAN.search(text.lower()) or not _WORD.search(text):
         return False
-    at = 0
-    while _HEADING.match(text, at) is None:
-        at = text.find("\n", at) + 1
-        if at == 0:
-            return True
-    return False
+    return not has_header_lines(text)
 
 
 def fits(name: str, arguments: Any, tools: Toolbox) -> bool:

@@ -86,7 +86,7 @@ def read_react(  # noqa: PLR0913 - where to read, and what is known
         parent: The node in which the headers stand.
         nodes: The headers and what stands beside them.
         at: Which of them to start with.
-        tools: What is on offer.
+        tools: The available tools.
         called: Whether a call stands before them: then what looks like its output is made up.
     """
     reader = _Reader(text, parent, nodes, tools)
@@ -101,8 +101,10 @@ class _Reader:
         self.nodes = nodes
         self.tools = tools
         self.result = ReactRun()
-        said = _SAID.search(text, parent.begin)
-        self.opening = said.start() if said else len(text)
+        if parent.opening == -1:
+            said = _SAID.search(text, parent.begin)
+            parent.opening = said.start() if said else len(text)
+        self.opening = parent.opening
         """Where the first word in the parent stands."""
         self.start: int | None = None
         self.thinks = False
@@ -271,7 +273,7 @@ class _Reader:
         if _HEADER_IN_NAME.search(line.strip()):
             failed = Failure(
                 FailurePattern.MALFORMED,
-                "The action's name cannot be read.",
+                "The action's name cannot be parsed.",
                 (start, header.resume),
             )
             self._candidate(ReactCandidate((start, header.resume), failure=failed), at)
@@ -307,7 +309,7 @@ class _Reader:
             self._candidate(ReactCandidate(span, failure=failed), at)
             return self._after(at, span[1])
         if _BRACKET_TORN.match(line):
-            message = "The action is not closed, or more follows it."
+            message = "The action is not closed, or extra text follows it."
             span = (start, header.resume)
             failed = Failure(FailurePattern.MALFORMED, message, span)
             self._candidate(ReactCandidate(span, failure=failed), at)
@@ -360,7 +362,7 @@ class _Reader:
         try:
             value = decode_value(self.text, begin)
         except LenientError:
-            message = f"The input of `{name[:80]}` cannot be read."
+            message = f"The input of `{name[:80]}` cannot be parsed."
             span = (start, self._section_end(at))
             failed = Failure(FailurePattern.MALFORMED, message, span, name)
             self._candidate(ReactCandidate(span, failure=failed), at)
@@ -391,14 +393,14 @@ class _Reader:
                 return at + 1 if given is None else given + 1
             return None
         value = following.value
-        inside = [n for n in following.children if n.value is not None]
+        inside = [n for n in following.children if n.value is not None or n.header is not None]
         if value is None and len(inside) == 1 and following.kind.value in ("fence", "code"):
             value = inside[0].value
         if value is None:
             self.result.labels.append((header.start, header.body))
             return None
         span = (start, following.end)
-        message = "The action cannot be read."
+        message = "The action cannot be parsed."
         failed = Failure(FailurePattern.MALFORMED, message, span)
         self._candidate(ReactCandidate(span, failure=failed, value=value), at)
         return at + 2
@@ -452,7 +454,7 @@ class _Reader:
             if torn is not None:
                 return self._made(at, name, torn.value, (start, end), self._after(given, end), torn)
         if any(refuses(sentence) for sentence in sentences(text.partition("\n")[2])):
-            message = f"Words after the input of `{name[:80]}` may take it back."
+            message = f"The words after the input of `{name[:80]}` may take it back."
             failed = Failure(FailurePattern.MALFORMED, message, (start, end), name)
             self._candidate(ReactCandidate((start, end), failure=failed), at)
             return self._after(given, end)
@@ -506,7 +508,7 @@ class _Reader:
         header = self.nodes[at].header
         assert header is not None
         if self.observed:
-            message = "The action rests on a tool's output that the model made up."
+            message = "The action relies on a tool's output that the model made up."
             failed = Failure(FailurePattern.FABRICATED_OUTPUT, message, candidate.span)
             candidate = ReactCandidate(candidate.span, failure=failed)
         candidate.thought = self.thinks

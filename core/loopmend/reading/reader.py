@@ -1,15 +1,17 @@
-"""Reading a turn: from the text to its tree, to what it asks for, to what is surely meant."""
+"""Reading a turn: from the text to its tree, to what it asks for, to what it clearly means."""
 
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from typing import Final as Constant
 
 from loopmend._arguments import not_text
-from loopmend.contracts.actions import AgentAction, AskUser, Final, ToolCall
+from loopmend.contracts.actions import AgentAction, AskUser, FinalAnswer, ToolCall
 from loopmend.contracts.signals import (
     Answer,
     Clarification,
@@ -21,7 +23,7 @@ from loopmend.contracts.signals import (
 )
 from loopmend.reading.calls import collect
 from loopmend.reading.candidates import Candidate, Found
-from loopmend.reading.evidence import Around, Doubt, why_not_meant
+from loopmend.reading.evidence import Around, Doubt, merged, why_not_meant
 from loopmend.reading.fitting import Call, fit
 from loopmend.reading.native import native_calls_in
 from loopmend.reading.prose import find_fault
@@ -52,14 +54,14 @@ def read_turn(
 ) -> Turn:
     """Read what a model emitted into the actions it asks for, or say why not.
 
-    No model is called and none is guessed. What had to be put right is listed; what cannot be
-    read for sure, or may only be shown, is a failure.
+    It calls no model and guesses none. It lists what it repaired; text that it cannot read with
+    certainty, or that may only show a call, is a failure.
 
     Args:
         text: What the model emitted.
-        tools: What is on offer: OpenAI-style schemas, JSON Schemas with a title, pydantic
-            models, callables, tool objects or bare names. `None` if that is unknown.
-        native_calls: Calls that the provider returned beside the text.
+        tools: The available tools: OpenAI-style schemas, JSON Schemas with a title, pydantic
+            models, callables, tool objects or bare names. `None` if unknown.
+        native_calls: Calls that the provider returned with the text.
         config: How to read.
 
     Raises:
@@ -97,13 +99,19 @@ def _turn(
     text: str, tools: Toolbox | None, native_calls: Sequence[Any] | None, config: ReadingConfig
 ) -> Turn:
     tree = grow(text, tools)
+    in_text = not (config.native or native_calls)
+    if in_text and not tree.whole:
+        return _too_much(text)
     found = collect(tree, tools)
-    if (found.too_many or not tree.whole) and not (config.native or native_calls):
-        message = "The reply holds more markup than can be read for sure."
-        failure = Failure(FailurePattern.MALFORMED, message, (0, len(text)))
-        return Turn(failure=failure)
+    if in_text and found.too_many:
+        return _too_much(text)
     reading = _Reading(tree.text, found, tools, config)
     return reading.native(native_calls) if native_calls else reading.text_turn()
+
+
+def _too_much(text: str) -> Turn:
+    message = "The reply has too much markup to read reliably."
+    return Turn(failure=Failure(FailurePattern.MALFORMED, message, (0, len(text))))
 
 
 def _placed(turn: Turn, source: Source) -> Turn:
@@ -131,7 +139,9 @@ def _strictly(turn: Turn, config: ReadingConfig) -> Turn:
         return turn
     what = ", ".join(dict.fromkeys(repair.what for repair in turn.repairs)) or "its form"
     span = turn.repairs[0].span if turn.repairs else turn.span
-    failure = turn.failure or Failure(FailurePattern.MALFORMED, f"To be mended: {what}.", span)
+    failure = turn.failure or Failure(
+        FailurePattern.MALFORMED, f"Strict reading allows no repairs: {what}.", span
+    )
     return replace(turn, actions=(), failure=failure, fidelity="exact")
 
 
@@ -187,10 +197,13 @@ class _Reading:
     def _candidates(self, answer: tuple[str, tuple[int, int]] | None) -> list[Candidate]:
         """Return what counts: nothing made up, nothing behind an answer, nothing in thinking."""
         kept = []
+        thoughts = merged(self.found.thoughts)
         for candidate in self.found.candidates:
             if candidate.span[0] >= self.cut or candidate.shown in _NOT_SAID:
                 continue
-            if any(a <= candidate.span[0] < b for a, b in self.found.thoughts):
+            start = candidate.span[0]
+            index = bisect_right(thoughts, (start, sys.maxsize)) - 1
+            if index >= 0 and start < thoughts[index][1]:
                 continue
             if answer is not None and candidate.span[0] >= answer[1][0]:
                 self.repairs.append(Repair("action after the answer cut off", candidate.span))
@@ -308,7 +321,7 @@ class _Reading:
         if self.config.action_and_answer == "answer":
             self.repairs.append(Repair("action beside an answer cut off", calls[0].span))
             return self._answered(text, span)
-        message = "There is an action and a final answer in one turn."
+        message = "The turn has both an action and a final answer."
         failure = Failure(FailurePattern.ACTION_AND_ANSWER, message, (calls[0].span[0], span[1]))
         made = [call for candidate in calls for call in candidate.calls]
         return self._fitted(made, calls[0].span, "react", failure)
@@ -317,7 +330,7 @@ class _Reading:
         """Return the answer or the question that has the shape of a call."""
         said = candidate.answer
         assert said is not None
-        action: AgentAction = AskUser(said.text) if said.question else Final(said.text)
+        action: AgentAction = AskUser(said.text) if said.question else FinalAnswer(said.text)
         fidelity: Fidelity = "repaired" if self.repairs else "exact"
         signal = self._signal([action])
         return Turn(
@@ -338,7 +351,7 @@ class _Reading:
         self._note_cut()
         self.repairs += self.found.repairs
         fidelity: Fidelity = "repaired" if self.repairs else "exact"
-        action = Final(text)
+        action = FinalAnswer(text)
         signal = self._signal([action])
         repairs = tuple(self.repairs)
         return Turn((action,), self.thought, signal, None, fidelity, repairs, "react", span)
@@ -370,44 +383,47 @@ class _Reading:
         needless = _NEEDS_NO_TOOL.match(said)
         said = needless["answer"].strip() if needless else said
         fault = self._fault(said, whole)
-        element = _is_element(said) and read_signal(said) is not None
         if fault is None and config.plain_text == "error":
-            message = "There is neither an action nor an answer in the form that was asked for."
+            message = "The reply has neither an action nor an answer in the requested form."
             fault = Failure(FailurePattern.NO_ACTION, message, whole)
-        if fault is not None and element and fault.pattern in _ONLY_WITHOUT_SIGNAL:
-            fault = None
+        if fault is not None and fault.pattern in _ONLY_WITHOUT_SIGNAL:
+            fault = None if _is_element(said) and read_signal(said) is not None else fault
         phrases = config.detect_signals is True
         signal = read_signal(said, phrases=phrases) if config.detect_signals else None
         if fault is not None:
             echo = fault.pattern is FailurePattern.TEMPLATE_ECHO
             return Turn((), self.thought, None if echo else signal, fault)
         if isinstance(signal, Answer) and "</" in said:
-            return Turn((Final(signal.content),), self.thought, signal, span=whole)
+            return Turn((FinalAnswer(signal.content),), self.thought, signal, span=whole)
         if isinstance(signal, (Stuck, Yield, Uncertain, Thinking)) and _is_element(said):
             return _only_signal(signal, self.thought, whole)
         self._note_cut()
         fidelity: Fidelity = "repaired" if self.repairs else "exact"
         repairs = tuple(self.repairs)
-        return Turn((Final(said),), self.thought, signal, None, fidelity, repairs, None, whole)
+        return Turn(
+            (FinalAnswer(said),), self.thought, signal, None, fidelity, repairs, None, whole
+        )
 
     def _silent(self, whole: tuple[int, int]) -> Turn:
         made_up = self.found.observed is not None and self.text[self.cut :].strip()
         if made_up and not self.found.other_turn:
-            message = "The model wrote a tool's output, but no tool was called."
+            message = "The model wrote a tool's output without calling a tool."
             return Turn(
                 (), self.thought, None, Failure(FailurePattern.FABRICATED_OUTPUT, message, whole)
             )
         needless = _NEEDS_NO_TOOL.match(self.thought or "")
         if needless and needless["answer"].strip():
-            return Turn((Final(needless["answer"].strip()),), None, dialect="react", span=whole)
+            return Turn(
+                (FinalAnswer(needless["answer"].strip()),), None, dialect="react", span=whole
+            )
         if self.found.no_action and not self.config.native:
             return Turn((), self.thought, None, self._no_action(whole))
         if self.config.after_tool_result:
-            return Turn((Final(""),), self.thought, span=whole)
+            return Turn((FinalAnswer(""),), self.thought, span=whole)
         signal = read_signal(self.text) if self.config.detect_signals else None
         if isinstance(signal, Thinking):
             return _only_signal(signal, self.thought, whole)
-        message = "There is only thinking." if self.thought else "The reply is empty."
+        message = "The reply is nothing but thinking." if self.thought else "The reply is empty."
         return Turn((), self.thought, failure=Failure(FailurePattern.EMPTY, message, whole))
 
     def _fault(self, said: str, whole: tuple[int, int]) -> Failure | None:
@@ -418,13 +434,13 @@ class _Reading:
         if fault is not None and fault.pattern is not FailurePattern.NARRATED:
             return fault
         if self.found.made_up and not self.config.native:
-            message = "The model wrote a tool's output, but no tool was called."
+            message = "The model wrote a tool's output without calling a tool."
             return Failure(FailurePattern.FABRICATED_OUTPUT, message, whole)
         if self._has_leftovers():
-            message = "There is tool markup, but no call that can be read."
+            message = "The reply has tool markup but no call that can be parsed."
             return Failure(FailurePattern.MALFORMED, message, whole)
         if self.found.observed is not None and not (self.config.native or self.found.other_turn):
-            message = "The model wrote a tool's output, but no tool was called."
+            message = "The model wrote a tool's output without calling a tool."
             return Failure(FailurePattern.FABRICATED_OUTPUT, message, whole)
         if (not said or self.found.no_action) and not self.config.native:
             return self._no_action(whole)
@@ -437,14 +453,16 @@ class _Reading:
 
     def _has_leftovers(self) -> bool:
         """Tell whether the remains of a call stand in the text; an answer may talk of them."""
+        last = len(self.text[: self.cut].rstrip())
         for start, end in self.found.leftovers:
-            line = self.text.rfind("\n", 0, start) + 1
-            alone = not self.text[line:start].strip() or not self.text[end : self.cut].strip()
+            before = self.text[max(0, start - _LOOK_BACK) : start].rpartition("\n")[2]
+            alone = not before.strip() or end >= last
             if start < self.cut and (alone or not self.config.native):
                 return True
         return False
 
 
+_LOOK_BACK: Constant = 200
 _MARKED: Constant = ("tags", "react")
 _NOT_SAID: Constant = ("an answer", "thinking")
 _ONLY_WITHOUT_SIGNAL: Constant = (FailurePattern.NARRATED, FailurePattern.NO_ACTION)
@@ -470,8 +488,8 @@ def _only_signal(signal: MetaSignal, thought: str | None, whole: tuple[int, int]
             return Turn((AskUser(" ".join(request.questions)),), thought, signal, span=whole)
         return Turn((), thought, signal, span=whole)
     if isinstance(signal, Uncertain) and signal.partial_answer:
-        return Turn((Final(signal.partial_answer),), thought, signal, span=whole)
+        return Turn((FinalAnswer(signal.partial_answer),), thought, signal, span=whole)
     if isinstance(signal, Thinking):
-        message = "There is only thinking."
+        message = "The reply is nothing but thinking."
         return Turn((), thought, signal, Failure(FailurePattern.NO_ACTION, message, whole))
     return Turn((), thought, signal, span=whole)

@@ -8,13 +8,13 @@ from typing import Any, Literal
 from typing import Final as Constant
 
 from loopmend._arguments import not_text
-from loopmend.contracts.actions import Final, ToolCall
+from loopmend.contracts.actions import FinalAnswer, ToolCall
 from loopmend.reading.native import name_of
 from loopmend.reading.reader import read_turn
 from loopmend.reading.tools import Toolbox, Tools, toolbox_of
 from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Turn
 
-__all__ = ["is_unusual", "read_response"]
+__all__ = ["is_cut", "is_unusual", "read_response"]
 
 Protocol = Literal["native", "text"]
 """How calls were asked for: through the provider's interface, or in the text."""
@@ -54,18 +54,18 @@ def read_response(  # noqa: PLR0913 - all but the text by name
 ) -> Turn:
     """Read what a provider returned into the actions it asks for, or say why not.
 
-    Where calls go through the provider's interface, a call in the text is a failure:
-    the host would take it for the answer. With `salvage` it is returned all the same, if
-    the tools vouch for it and it is surely meant. So are calls that the client gave up on
-    but that can be read.
+    Where calls go through the provider's interface, a call in the text is a failure, because the
+    host would take it for the answer. With `salvage` you still get it if it fits an available tool
+    and is clearly meant. You also get calls that the client gave up on, if the reader can read
+    them.
 
     Args:
-        text: What the model said beside its calls.
+        text: What the model said next to its calls.
         calls: The calls that the client could decode, in any common client's shape.
         broken_calls: The calls that it could not, each with its arguments as text.
-        finish_reason: Why the provider says that it stopped, in any case.
-        tools: What is on offer, as for `read_turn`.
-        protocol: How calls were asked for.
+        finish_reason: Why the provider says it stopped, in upper or lower case.
+        tools: The available tools, as for `read_turn`.
+        protocol: How the model was asked to make calls.
         config: How to read.
 
     Raises:
@@ -89,10 +89,10 @@ def read_response(  # noqa: PLR0913 - all but the text by name
         message = f"The provider reports `{reason}`."
         return _failed(Turn(), FailurePattern.MALFORMED, message, len(text))
     if not calls and not text.strip() and reason in _DECLINED_REASONS:
-        return Turn((Final(""),), span=(0, len(text)))
+        return Turn((FinalAnswer(""),), span=(0, len(text)))
     turn = read_turn(text, tools=toolbox, native_calls=calls, config=replace(config, salvage=False))
     if reason in _CUT_REASONS and _may_be_cut(turn, text):
-        message = "The reply was cut off at its length limit in the middle of a call."
+        message = "The reply hit its length limit in the middle of a call."
         return _failed(turn, FailurePattern.TRUNCATED, message, len(text))
     if protocol == "native" and not calls and _calls(turn):
         failed = _textual(turn)
@@ -104,6 +104,11 @@ def is_unusual(finish_reason: str | None) -> bool:
     """Tell whether a finish reason says that the reply is cut off or malformed."""
     reason = (finish_reason or "").lower()
     return reason in _CUT_REASONS or reason in _MALFORMED_REASONS
+
+
+def is_cut(finish_reason: str | None) -> bool:
+    """Tell whether a finish reason says that the reply hit its length limit."""
+    return (finish_reason or "").lower() in _CUT_REASONS
 
 
 def _with_broken(
@@ -120,7 +125,7 @@ def _with_broken(
 def _broken(turn: Turn, whole: int, text: str, reason: str) -> Turn:
     """Say that a call could not be decoded, whatever else may be wrong with it."""
     if reason in _CUT_REASONS:
-        message = "The reply was cut off at its length limit in the middle of a call."
+        message = "The reply hit its length limit in the middle of a call."
         return _failed(turn, FailurePattern.TRUNCATED, message, len(text))
     if turn.failure is not None:
         return turn
@@ -141,9 +146,10 @@ def _may_be_cut(turn: Turn, text: str) -> bool:
 
 def _textual(turn: Turn) -> Turn:
     call = _calls(turn)[0]
-    message = f"The call of `{call.name[:80]}` is written as text, so nothing was called."
+    message = f"The model wrote the call to `{call.name[:80]}` as text, so nothing ran."
     pattern = FailurePattern.TEXTUAL_CALL
-    return replace(turn, actions=(), failure=Failure(pattern, message, turn.span, call.name))
+    failure = Failure(pattern, message, turn.span, call.name, call=call)
+    return replace(turn, actions=(), failure=failure)
 
 
 def _salvaged(failed: Turn, turn: Turn, tools: Toolbox | None) -> Turn:

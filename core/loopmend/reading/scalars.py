@@ -129,11 +129,7 @@ class ScalarScanner:
             self.mend("quotes", start)
         self.at += 1
         begin = self.at
-        end = text.find(closing, begin)
-        plain = text[begin:end]
-        plainly = end != -1 and text[end + 1 : end + 2] in _PLAINLY_AFTER
-        if plainly and "\\" not in plain and "\n" not in plain:
-            self.at = end + 1
+        if (plain := self._plain(begin, closing)) is not None:
             return plain
         pieces: list[str] = []
         ends = _STRING_ENDS[opening]
@@ -167,6 +163,18 @@ class ScalarScanner:
             else:
                 self.mend("unescaped quote in a string", at)
                 self.at = at + 1
+
+    def _plain(self, begin: int, closing: str) -> str | None:
+        """Read a string that plainly ends at the first quote, as most do."""
+        text = self.text
+        end = text.find(closing, begin) if len(closing) == 1 else -1
+        if end == -1 or text[end + 1 : end + 2] not in _PLAINLY_AFTER:
+            return None
+        plain = text[begin:end]
+        if "\\" in plain or "\n" in plain:
+            return None
+        self.at = end + 1
+        return plain
 
     def _has_later_quote(self, position: int, quote: str) -> bool:
         """Tell whether the string could still end further on."""

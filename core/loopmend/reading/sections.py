@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from heapq import merge
+from typing import Final
 
 from loopmend.reading.lexicon import WORDS, Role, role_of, words_of
 from loopmend.reading.tools import Toolbox
 
-__all__ = ["Header", "ends_text", "header_at", "header_places", "inline_header", "next_section"]
+__all__ = [
+    "Header",
+    "ends_text",
+    "has_header_lines",
+    "header_at",
+    "header_places",
+    "inline_header",
+    "next_section",
+    "open_bracket",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +62,23 @@ _PARTS: Final = frozenset(
         "最终答案 最終回答 观察 観察 アクション アクション入力 想法"
     ).split()
 )
-_WORD: Final = "|".join(
-    sorted(
-        (re.escape(word) for word, role in WORDS.items() if role in _HEADER_ROLES | {Role.FILLER}),
-        key=len,
-        reverse=True,
-    )
-)
+
+
+def _any_of(roles: AbstractSet[Role]) -> str:
+    """Return the pattern of all words of these roles, longest first, by their first letters."""
+    words = sorted((w for w, role in WORDS.items() if role in roles), key=len, reverse=True)
+    first: dict[str, list[str]] = {}
+    for word in words:
+        first.setdefault(word[0], []).append(re.escape(word[1:]))
+    return "|".join(f"{re.escape(c)}(?:{'|'.join(rests)})" for c, rests in first.items())
+
+
+_WORD: Final = _any_of(_HEADER_ROLES | {Role.FILLER})
 # Decoration: list marks, numbers, headings, emphasis, quotes, emoji; not what opens a value.
+# It is never given back once taken, so that a line costs one look.
 _BEFORE: Final = (
-    r"(?P<before>(?:[^\w\n<{|:`]|_|<(?:b|strong|i|em|u|p|h[1-6])>|\d{1,3}[.):\]]|`(?!``)|[A-Za-z][.)][ \t]|[ivx]{2,4}[.)][ \t]){0,12}"
-    r"(?:[Ss]tep\s\d{1,2}\s?[.:\-)]\s?)?)"
+    r"(?=(?P<before>(?:[^\w\n<{|:`]|_|<(?:b|strong|i|em|u|p|h[1-6])>|\d{1,3}[.):\]]|`(?!``)|[A-Za-z][.)][ \t]|[ivx]{2,4}[.)][ \t]){0,12}"
+    r"(?:[Ss]tep\s\d{1,2}\s?[.:\-)]\s?)?))(?P=before)"
 )
 _NUMBER: Final = r"(?:[ \t\u00a0_]?[#(\[]?\d{1,3}[)\]]?)?"
 _HEADER: Final = re.compile(
@@ -78,44 +96,48 @@ _INLINE: Final = re.compile(
 )
 _SENTENCE_END: Final = re.compile(r"[.!?\u2026:\uff1a\u3002)\]\"'\u201d][*_]{0,3}\s*\Z")
 _EMPHASIS: Final = re.compile(r"[ \t]?[*_]{1,3}(?=\s|\Z)|[*_]{1,3}")
+_SAID: Final = re.compile(r"\S")
 _REACH: Final = 60
 _FAR: Final = 300
 _VERY_FAR: Final = 4000
 _BRACKETED: Final = re.compile(r"[ \t]*(?P<name>[^\W\d][\w .\-]{0,80}?)[ \t]*(?P<bracket>[\[(])")
-_LINE: Final = re.compile(r"[^\n]*")
 _STRONG: Final = re.compile(
     rf"^[ \t]*{_BEFORE}(?P<words>(?:{_WORD})(?:[ \u00a0_\-]?(?:\d{{1,3}}[ ])?(?:{_WORD})){{0,3}})(?![^\W\d_]){_NUMBER}"
     r"(?:[*_~\"'`)\]\u3011\u300d\u300f\u00bb]|</\w{1,6}>){0,4}[ \t\u00a0]*(?P<sep>[:\uff1a])",
     re.IGNORECASE | re.MULTILINE,
 )
+# A header needs a word that has a role: fillers alone are none.
+_FIRST: Final = rf"(?:{_any_of(_HEADER_ROLES)}|(?:{_any_of({Role.FILLER})})[ \u00a0_\-]?(?:\d{{1,3}}[ ])?(?:{_WORD}))"
 _PLACES: Final = re.compile(
-    rf"^(?=[^\S\n]{{0,40}}\S){_BEFORE}(?:{_WORD})", re.IGNORECASE | re.MULTILINE
+    rf"^(?=[^\S\n]{{0,40}}\S){_BEFORE}{_FIRST}", re.IGNORECASE | re.MULTILINE
 )
 _COLONS: Final = re.compile(
-    r"(?:Input|Answer|Action|Observation)(?:[ \t]?\d{1,3})?[*_ \t]{0,4}[:\uff1a]", re.IGNORECASE
+    # The first letter is spelled out: only so is it what the engine looks for.
+    r"[IiAaOo](?i:nput|nswer|ction|bservation)(?:[ \t]?\d{1,3})?[*_ \t]{0,4}[:\uff1a]"
 )
 _ANSWER_LINE: Final = re.compile(
-    r"^[ \t]*[*_#]{0,4}[ \t]?(?:Final[ _]?Answer|Answer)[*_]{0,3}[ \t]?:",
-    re.IGNORECASE | re.MULTILINE,
+    r"\n[ \t]*[*_#]{0,4}[ \t]?(?:Final[ _]?Answer|Answer)[*_]{0,3}[ \t]?:", re.IGNORECASE
 )
 _ARTICLE: Final = re.compile(r"\b(?:the|an|a|my|your|its|this|that|no|of|any)\Z", re.IGNORECASE)
 _NAME_IN_BRACKETS: Final = re.compile(r"\[[ \t]?[^\W\d][\w .\-]{0,80}\][ \t]*(?=\n|\Z)")
 _WEAK_ROLES: Final = frozenset({Role.CALL, Role.ARGUMENTS, Role.THINK, Role.ANSWER})
 
 
-class Place(NamedTuple):
-    """Where a header may be."""
+def header_places(text: str) -> Iterator[tuple[int, bool]]:
+    """Yield where headers may be: starts of lines, and colons in mid-line, which are marked so."""
+    return merge(
+        ((match.start(), False) for match in _PLACES.finditer(text)),
+        ((match.end() - 1, True) for match in _COLONS.finditer(text)),
+    )
 
-    at: int
-    inline: bool
 
+def has_header_lines(text: str) -> bool:
+    r"""Tell whether a line has the form of a header, whatever stands around it.
 
-def header_places(text: str) -> list[Place]:
-    """Return where headers may be: starts of lines, and colons in mid-line."""
-    found = [Place(match.start(), False) for match in _PLACES.finditer(text)]  # noqa: FBT003
-    found += [Place(match.end() - 1, True) for match in _COLONS.finditer(text)]  # noqa: FBT003
-    found.sort()
-    return found
+    >>> has_header_lines("Well.\n## Action"), has_header_lines("Well.\nAnswer me")
+    (True, False)
+    """
+    return any(_HEADER.match(text, line.start()) for line in _PLACES.finditer(text))
 
 
 def is_strong(words: tuple[str, ...]) -> bool:
@@ -175,12 +197,17 @@ def _is_vouched(text: str, header: Header, tools: Toolbox | None, above: Header 
         return above is not None and above.role in (Role.CALL, Role.NAME)
     if header.role is Role.ANSWER:
         return header.strong
-    return header.strong and (above is not None or not text[: header.start].strip())
+    return header.strong and (above is not None or not _SAID.search(text, 0, header.start))
 
 
 def _plain_name(name: str) -> str:
     found = _BRACKETED.match(name)
     return found["name"] if found else name
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end == -1 else end
 
 
 def _name_end(text: str, at: int) -> int:
@@ -191,19 +218,20 @@ def _name_end(text: str, at: int) -> int:
     if "\n" in text[begin:at] and _STRONG.match(text, at):
         return begin
     if _NAME_IN_BRACKETS.match(text, at):
-        return _LINE.match(text, at).end()  # type: ignore[union-attr]
+        return _line_end(text, at)
     if text[at : at + 1] in ("{", "[", "<", "") or text.startswith(("```", "~~~"), at):
         return at
-    line_end = _LINE.match(text, at).end()  # type: ignore[union-attr]
+    line_end = _line_end(text, at)
     bracketed = _BRACKETED.match(text, at, line_end)
     if bracketed and bracketed["bracket"] == "(":
         return bracketed.start("bracket")
     if bracketed:
-        return _bracket_end(text, bracketed.end(), line_end)
-    brace = text.find("{", at, min(line_end, at + _FAR))
-    inner = _INNER_INPUT.search(text, at, min(line_end, at + _FAR))
+        return line_end
+    near = min(line_end, at + _FAR)
+    inner = _INNER_INPUT.search(text, at, near) if "nput" in text[at:near].lower() else None
     if inner:
         return inner.start()
+    brace = text.find("{", at, near)
     return line_end if brace == -1 else brace
 
 
@@ -212,13 +240,19 @@ _INNER_INPUT: Final = re.compile(
 )
 
 
-def _bracket_end(text: str, at: int, line_end: int) -> int:
-    """Return where `[…]` ends: with its line, or with a later line that ends in a bracket."""
-    if text[at:line_end].rstrip().endswith("]"):
-        return line_end
-    limit = next_section(text, at)
-    body = text[at:limit].rstrip()
-    return at + len(body) if body.endswith("]") else line_end
+def open_bracket(text: str, header: Header) -> int | None:
+    r"""Return where the inside of a bracket starts that an action's line opens and does not close.
+
+    >>> text = "Action: add[1,\n2]"
+    >>> open_bracket(text, header_at(text, 0, None, None))
+    12
+    """
+    line = text[header.body : header.resume]
+    if header.role not in (Role.CALL, Role.NAME) or "[" not in line or "\n" in line.strip():
+        return None
+    first = header.body + len(line) - len(line.lstrip())
+    found = None if line.rstrip().endswith("]") else _BRACKETED.match(text, first, header.resume)
+    return found.end() if found and found["bracket"] == "[" else None
 
 
 def inline_header(
@@ -272,9 +306,10 @@ def _stands_for_itself(  # noqa: PLR0913, PLR0917 - what stands around a word
         return above is not None and above.role in (Role.ARGUMENTS, Role.CALL) and after_sentence
     if not after_sentence and not word[0].isupper():
         return False
-    name = text[body : _name_end(text, body)].strip(" \t\n*_`\"'")
+    end = _name_end(text, body)
+    name = text[body:end].strip(" \t\n*_`\"'") if end - body <= _FAR else ""
     known = tools is not None and bool(name) and tools.find(_plain_name(name)) is not None
-    followed = _INNER_INPUT.match(text, _name_end(text, body)) is not None
+    followed = _INNER_INPUT.match(text, end) is not None
     return known or (tools is None and followed) or (after_sentence and followed)
 
 

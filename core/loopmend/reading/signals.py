@@ -23,9 +23,9 @@ _TAG: Final = re.compile(
 )
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE)
 _PART: Final = re.compile(rf"<\s{{0,4}}(/?)\s{{0,4}}({_PARTS})\b[^<>]{{0,200}}>", re.IGNORECASE)
-_ATTRIBUTE: Final = re.compile(r"([A-Za-z_]+)\s*=\s*[\"']?([^\"'\s>]+)[\"']?")
+_ATTRIBUTE: Final = re.compile(r"(?<![A-Za-z_])([A-Za-z_]+)\s*=\s*[\"']?([^\"'\s>]+)[\"']?")
 _QUOTED: Final = re.compile(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d|\u00ab[^\u00bb\n]*\u00bb"
+    r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201c\u201d\n]*\u201d|\u00ab[^\u00ab\u00bb\n]*\u00bb"
     r"|(?<!\w)'[^'\n]{3,}'(?!\w)|^[ \t]*>[^\n]*$",
     re.DOTALL | re.MULTILINE,
 )

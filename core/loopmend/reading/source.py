@@ -11,7 +11,7 @@ __all__ = ["Source"]
 # What is no part of what a model says: MiniMax's token before each tag, blanks of no width at
 # the start or behind a colon.
 _NOTHING: Final = re.compile(
-    "\\]<\\]\\w{1,20}\\[>\\[(?=<)|(?<=[:\uff1a])[\u200b\u2060\ufeff]+|\\A[\u200b\u2060\ufeff]+"
+    "(\\]<\\]\\w{1,20}\\[>\\[(?=<)|(?<=[:\uff1a])[\u200b\u2060\ufeff]+|\\A[\u200b\u2060\ufeff]+)"
 )
 _EVIDENCE: Final = ("[>[<", "\u200b", "\u2060", "\ufeff")
 # Line ends next to markup or before a header are not part of a value.
@@ -20,17 +20,24 @@ _STRUCTURAL: Final = re.compile(
     r"|[>}\]`:{]\r\n"
 )
 _LONE_RETURN: Final = re.compile(r"\r(?!\n)")
-_BEFORE_HEADER: Final = re.compile(
-    r"\r(?!\n)[^\w\r\n]{0,8}(?:Thought|Action|Observation|Final Answer)\b", re.IGNORECASE
+_STRUCTURAL_RETURN: Final = re.compile(
+    r"\r(?!\n)[^\w\r\n]{0,8}(?:Thought|Action|Observation|Final Answer)\b"
+    r"|\r(?!\n)[ \t]{0,20}[<{\[`}\]]|[>}\]`:{]\r(?!\n)",
+    re.IGNORECASE,
 )
-_RETURN: Final = re.compile(r"\r(?=\n)")
+_RETURN: Final = re.compile(r"(\r)(?=\n)")
+# The line of an action's header holds a name, whatever other lines end with; an input is a value.
+_HEADER_LINE: Final = re.compile(
+    r"^[^\w\r\n]{0,8}(?:Action(?![ _-]?Input)\b[^\r\n]*|Action[ _-]?Input[^\w\r\n]{0,8})(\r)(?=\n)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 class Source:
     r"""A text whose line ends and marks are put right, with a map of positions.
 
-    Line ends change only if all of them are CRLF and some stand beside markup: then they are
-    the transport's, not the model's.
+    Line ends change only if all of them are CRLF, or lone returns, and some stand beside markup:
+    then they are the transport's, not the model's.
 
     >>> source = Source("Action: a\r\nAction Input: b")
     >>> source.text, source.span((10, 22))
@@ -54,14 +61,16 @@ class Source:
             self._line_ends()
 
     def _line_ends(self) -> None:
-        if "\n" not in self.text or _BEFORE_HEADER.search(self.text):
+        if _STRUCTURAL_RETURN.search(self.text):
             self.text = _LONE_RETURN.sub("\n", self.text)
             self.changed = "line ends"
         if self.text.count("\n") == self.text.count("\r\n") and _STRUCTURAL.search(self.text):
             self._drop(_RETURN, "line ends")
+        elif "\r\n" in self.text:
+            self._drop(_HEADER_LINE, "line ends")
 
     def _drop(self, pattern: re.Pattern[str], what: str) -> None:
-        shorter = pattern.sub("", self.text)
+        shorter = _without(pattern, self.text)
         if shorter != self.text:
             self.text = shorter
             self.changed = what
@@ -84,12 +93,21 @@ class Source:
         for pattern in self._patterns:
             steps, gone = [], 0
             for match in pattern.finditer(text):
-                at = match.start() - gone
-                gone += match.end() - match.start()
+                at = match.start(1) - gone
+                gone += match.end(1) - match.start(1)
                 steps.append((at, gone))
             found.append(steps)
-            text = pattern.sub("", text)
+            text = _without(pattern, text)
         return found
+
+
+def _without(pattern: re.Pattern[str], text: str) -> str:
+    """Return a text without the first group of each match."""
+    kept, at = [], 0
+    for match in pattern.finditer(text):
+        kept.append(text[at : match.start(1)])
+        at = match.end(1)
+    return "".join([*kept, text[at:]])
 
 
 def _place(dropped: list[tuple[int, int]], at: int) -> int:

@@ -7,6 +7,8 @@ stands in a leaf such as `<parameter=code>`, is opaque: nothing in it is markup.
 from __future__ import annotations
 
 import re
+import sys
+from dataclasses import replace
 from typing import Final
 
 from loopmend._json import MAX_DEPTH
@@ -21,6 +23,7 @@ from loopmend.reading.sections import (
     header_places,
     inline_header,
     next_section,
+    open_bracket,
 )
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.values import Value, decode_value
@@ -28,16 +31,18 @@ from loopmend.reading.values import Value, decode_value
 __all__ = ["grow"]
 
 
-# Failed tries at values may cost so much for each character in all.
-_WORK: Final = 1
+# Failed tries at values may cost as much as the text is long, or a third of it if it is long.
+_MUCH_WORK: Final = 4000
+_CHARACTERS_PER_WORK: Final = 3
 _COST_OF_A_TRY: Final = 300
 _COST_OF_A_CALL: Final = 1000
-_MOST_CALLS_FAILED: Final = 20
+_MOST_CALLS_FAILED: Final = 10
 # So many marks are looked at and nodes made: more than any text has that is not made of markup.
 _FEW_NODES: Final = 1000
 _CHARACTERS_PER_NODE: Final = 100
 _FEW_MARKS: Final = 4000
 _CHARACTERS_PER_MARK: Final = 6
+_MARKS_PER_HEADER: Final = 6
 _STRICT_TRIES: Final = 50
 _TICK_REACH: Final = 2000
 _LONGEST_BEFORE: Final = 64
@@ -55,7 +60,7 @@ _LINE_REST: Final = re.compile(r"[ \t*.;:]{0,8}(?=\n|\Z)")
 def grow(text: str, tools: Toolbox | None) -> Tree:
     """Return the tree of a text; end-of-turn tokens at its end are not part of it."""
     tail = text[-_LONGEST_TAIL:]
-    ended = marks.END_OF_TEXT.search(tail)
+    ended = marks.END_OF_TEXT.search(tail) if tail.rstrip().endswith(">") else None
     kept = len(text) - len(tail) + ended.start() if ended else len(text)
     return _Grower(text[:kept], tools).run()
 
@@ -67,13 +72,21 @@ class _Grower:
         self.root = Node(Kind.ROOT, 0, 0, len(text), len(text), closed=True)
         self.stack = [self.root]
         self.tree = Tree(text, self.root)
-        self.work = _WORK * (len(text) + 200)
+        self.work = min(len(text) + 200, _MUCH_WORK + len(text) // _CHARACTERS_PER_WORK)
         self.tries = 0
         self.left = _FEW_NODES + len(text) // _CHARACTERS_PER_NODE
+        self.said_end = len(text.rstrip())
+        """Where the last word ends."""
+        self.has_start = "<s>" in text
         self.ends: dict[str, int] = {}
         self.known: dict[str, bool] = {}
+        self.section = (0, -1, 0)
+        """From where the next section was looked for, where it is, where words before it end."""
+        self.inert: set[str] = set()
+        """Tags that do nothing in what is open."""
         self._marked = {
             "fence": self._fence,
+            "waves": self._fence,
             "tick": self._tick,
             "noise": self._noise,
             "tag": self._tag,
@@ -84,24 +97,27 @@ class _Grower:
 
     def run(self) -> Tree:
         places = header_places(self.text)
-        at = following = 0
+        never = (sys.maxsize, False)
+        place, inline = next(places, never)
+        at = 0
         mark = marks.MARK.search(self.text)
         budget = _FEW_MARKS + len(self.text) // _CHARACTERS_PER_MARK
         while self.left > 0 and budget > 0:
-            budget -= 1
             if mark is not None and mark.start() < at:
-                mark = marks.MARK.search(self.text, at)
+                search = marks.MARK.search if self.work > 0 else marks.MARK_OF_NO_VALUE.search
+                mark = search(self.text, at)
             end = mark.start() if mark else len(self.text)
-            while following < len(places) and places[following].at < at:
-                following += 1
-            if following < len(places) and places[following].at <= end:
-                place = places[following]
-                following += 1
-                header = self._header_at(place.at, inline=place.inline)
-                at = place.at if header is None else self._header(header)
+            while place < at:
+                place, inline = next(places, never)
+            if place <= end:
+                budget -= _MARKS_PER_HEADER
+                header = self._header_at(place, inline=inline)
+                at = place if header is None else self._header(header)
+                place, inline = next(places, never)
             elif mark is None:
                 break
             else:
+                budget -= 1
                 at = self._marked[mark.lastgroup or ""](mark.start())
         self.tree.whole = self.left > 0 and budget > 0
         for node in self.stack[1:]:
@@ -116,7 +132,21 @@ class _Grower:
         find = inline_header if inline else header_at
         return find(self.text, at, self.tools, self.stack[-1].above)
 
+    def _over_lines(self, header: Header) -> Header:
+        """Let an action go on to a later line if that closes its bracket and ends its section."""
+        at = open_bracket(self.text, header)
+        if at is None:
+            return header
+        first, limit, end = self.section
+        if not first <= at <= limit:
+            limit = next_section(self.text, at)
+            end = at + len(self.text[at:limit].rstrip())
+            self.section = (at, limit, end)
+        closed = at < end and self.text[end - 1] == "]"
+        return replace(header, resume=end) if closed else header
+
     def _header(self, header: Header) -> int:
+        header = self._over_lines(header)
         while (top := self.stack[-1]).token and self._close_of(top.name, header.start) == -1:
             self._pop(top, header.start, header.start, closed=False)
         node = Node(Kind.HEADER, header.start, header.body, role=header.role, header=header)
@@ -155,10 +185,10 @@ class _Grower:
         """Return where what holds an input ends."""
         top = self.stack[-1]
         limits = [len(self.text)]
-        if ended := marks.ENDS.search(self.text, at):
-            limits.append(ended.start())
+        if (ended := self._next(marks.ENDS, "", at)) != -1:
+            limits.append(ended)
         mark = self.text[top.start : top.start + 3]
-        if top.kind is Kind.FENCE and (fence := self.text.find(mark, at)) != -1:
+        if top.kind is Kind.FENCE and (fence := self._next(marks.FENCES[mark], mark, at)) != -1:
             limits.append(fence)
         if top.kind is Kind.TAG and (close := self._close_of(top.name, at)) != -1:
             limits.append(close)
@@ -207,9 +237,10 @@ class _Grower:
         return node.end
 
     def _fills_line(self, node: Node) -> bool:
-        begin = max(self.text.rfind("\n", 0, node.start) + 1, node.start - _LONGEST_BEFORE)
-        after = _LINE_REST.match(self.text, node.end)
-        return not self.text[begin : node.start].strip(_AROUND) and after is not None
+        if _LINE_REST.match(self.text, node.end) is None:
+            return False
+        before = self.text[max(0, node.start - _LONGEST_BEFORE) : node.start]
+        return not before.rpartition("\n")[2].strip(_AROUND)
 
     def _noise(self, at: int) -> int:
         end = self.text.index("[>[", at) + 3
@@ -217,7 +248,7 @@ class _Grower:
         return end
 
     def _brace(self, at: int) -> int:
-        if not marks.VALUE_START.match(self.text, at) or self._belongs_to_word(at):
+        if self._belongs_to_word(at):
             return at + 1
         if self.text.startswith("{}", at):
             return self._add_value(Value({}, at, at + 2))
@@ -236,14 +267,11 @@ class _Grower:
             if first is not None and self._is_tool(first[0]):
                 self._add(Node(Kind.NOISE, at, at, at + 1, at + 1, Role.CALL, leaf=True))
             self.work -= max(_COST_OF_A_CALL, len(self.text) // _MOST_CALLS_FAILED)
-        if not marks.VALUE_START.match(self.text, at):
+        if not marks.LIST_START.match(self.text, at):
             return at + 1
         return self._decoded(at)
 
     def _paren(self, at: int) -> int:
-        before = self.text[at - 1 : at]
-        if not (before.isalnum() or before == "_"):
-            return at + 1
         in_call = self._in_call()
         if (self.tools is None and not in_call) or self.work <= 0:
             return at + 1
@@ -276,8 +304,6 @@ class _Grower:
         return word is None or not self._is_tool(word[0])
 
     def _decoded(self, at: int) -> int:
-        if self.work <= 0:
-            return at + 1
         self.tries += 1
         value, cost = self._try(at)
         if value is None:
@@ -337,12 +363,7 @@ class _Grower:
     # -- tags and tokens
 
     def _tag(self, at: int) -> int:
-        if self.text.startswith("<!--", at):
-            end = marks.COMMENT.match(self.text, at).end()  # type: ignore[union-attr]
-            self._add(Node(Kind.CODE, at, at, end, end, leaf=True))
-            return end
-        spread = marks.SPREAD.match(self.text, at)
-        if spread:
+        if self.text.startswith("<|", at) and (spread := marks.SPREAD.match(self.text, at)):
             closes = spread["pole"] == "close"
             return self._element(
                 at,
@@ -353,13 +374,15 @@ class _Grower:
                 closes=closes,
                 token=closes,
             )
+        end = self.text.find(">", at, at + _LONGEST_BEFORE) + 1
+        if self.text[at:end] in self.inert:
+            return end
         tag = marks.TAG.match(self.text, at)
         if not tag:
-            half = marks.HALF.match(self.text, at)
-            return self._half(half) if half and self._in_call() else at + 1
+            return self._no_tag(at)
         name = tag["name"].replace("\u2581", "_").replace("\\", "")
         if not tag["bar"] and not tag["bar2"] and self._means_nothing(name):
-            return tag.end()
+            return self._inert(at, tag.end())
         bars = bool(tag["bar"] or tag["bar2"]) and len(tag["bar"] or "|") == 1
         pole = polarity_of(name)
         closes = bool(tag["slash"] or tag["slash2"]) or (not tag["bar"] and bool(tag["bar2"]))
@@ -370,6 +393,19 @@ class _Grower:
         return self._element(
             at, tag.end(), name, tag["value"], tag["attributes"], closes=closes, token=token
         )
+
+    def _no_tag(self, at: int) -> int:
+        if self.text.startswith("<!--", at):
+            end = marks.COMMENT.match(self.text, at).end()  # type: ignore[union-attr]
+            self._add(Node(Kind.CODE, at, at, end, end, leaf=True))
+            return end
+        half = marks.HALF.match(self.text, at) if self._in_call() else None
+        return self._half(half) if half else at + 1
+
+    def _inert(self, start: int, end: int) -> int:
+        """Pass over a tag that does nothing as long as the same elements are open."""
+        self.inert.add(self.text[start:end])
+        return end
 
     def _means_nothing(self, name: str) -> bool:
         """Tell whether a tag is one of somebody else's, such as HTML's."""
@@ -441,7 +477,7 @@ class _Grower:
         node = self._node(start, end, name, value, attributes)
         node.token = token
         if marks.ENDS.fullmatch(self.text, start, end):
-            if self._is_mentioned(start, end) or (name == "s" and "<s>" in self.text):
+            if self._is_mentioned(start, end) or (name == "s" and self.has_start):
                 return end
             node.role = Role.END
             return self._single(node, end)
@@ -475,10 +511,10 @@ class _Grower:
                 node.stop = node.end = len(self.text)
                 self._add(node)
                 return len(self.text)
-            return self._single(node, end) if role is Role.NOISE else end
+            return self._single(node, end) if role is Role.NOISE else self._inert(start, end)
         if role in marks.OPAQUE:
             return self._leaf(node, marks.closing(node.name), end)
-        return end
+        return self._inert(start, end)
 
     def _is_mentioned(self, start: int, end: int) -> bool:
         """Tell whether a token is a word of a sentence that goes on."""
@@ -558,7 +594,7 @@ class _Grower:
         stop = self._close_of(node.name, end)
         close = marks.closing(node.name).match(self.text, stop) if stop != -1 else None
         if close is None:
-            return end
+            return self._inert(node.start, end)
         node.leaf = True
         node.stop, node.end, node.closed = close.start(), close.end(), True
         self._add(node)
@@ -574,14 +610,15 @@ class _Grower:
                 self._pop(opened, start, end, closed=True)
                 return end
         if node.role is Role.THINK or (node.role is Role.CHANNEL):
-            if node.role is Role.CHANNEL and not self.text[end:].strip():
+            if node.role is Role.CHANNEL and end >= self.said_end:
                 node.kind = Kind.NOISE
                 return self._single(node, end)
+            self.left -= 1
             if len(self.stack) == 1:
                 self.tree.visible, self.tree.thought_end = end, start
             return self._resumed(end)
         if not node.token and node.role not in _MARKUP_OF_CALLS:
-            return end  # somebody else's end tag
+            return self._inert(start, end)  # somebody else's end tag
         node.closed = True
         node.kind = Kind.NOISE
         return self._single(node, end)
@@ -605,6 +642,7 @@ class _Grower:
 
     def _push(self, node: Node) -> None:
         self._add(node)
+        self.inert.clear()
         if len(self.stack) < _DEEPEST:
             self.stack.append(node)
         else:
@@ -615,18 +653,22 @@ class _Grower:
             inner = self.stack.pop()
             inner.stop = inner.end = stop
         self.stack.pop()
+        self.inert.clear()
         node.stop, node.end, node.closed = stop, end, closed
 
     def _close_of(self, name: str, at: int) -> int:
         """Return where an element's end tag stands, searched for once."""
-        known = self.ends.get(name)
-        if known is not None and (known == -1 or known >= at):
-            return known
-        if known is None and len(self.ends) > _MOST_NAMES:
+        if name not in self.ends and len(self.ends) > _MOST_NAMES:
             return -1
-        found = marks.closing(name).search(self.text, at)
-        self.ends[name] = found.start() if found else -1
-        return self.ends[name]
+        return self._next(marks.closing(name), name, at)
+
+    def _next(self, pattern: re.Pattern[str], name: str, at: int) -> int:
+        """Return where a pattern stands next, searched for once."""
+        known = self.ends.get(name)
+        if known is None or -1 < known < at:
+            found = pattern.search(self.text, at)
+            known = self.ends[name] = found.start() if found else -1
+        return known
 
     def _in_call(self) -> bool:
         return any(node.role is Role.CALL for node in self.stack)

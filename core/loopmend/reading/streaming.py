@@ -22,8 +22,8 @@ _FIRST: Final = 32
 class TurnReader:
     r"""Reads a turn chunk by chunk.
 
-    `feed` yields what can already be said; `finish` returns just what `read_turn` makes of
-    the whole text, also why it could not be read.
+    `feed` yields what is already known; `finish` returns exactly what `read_turn` returns for the
+    whole text, including why it could not be read.
 
     >>> reader = TurnReader()
     >>> for chunk in ("Thought: I have to add them up\nAct", "ion: add\nAction Input: 2 and 2"):
@@ -52,9 +52,9 @@ class TurnReader:
         return self._chunks[0] if self._chunks else ""
 
     def feed(self, chunk: str) -> Iterator[Turn]:
-        """Take a chunk and yield what can be said now, if that has changed.
+        """Take a chunk and yield what is now known, if that has changed.
 
-        A partial turn has no failure: what is cut off now may be whole with the next chunk.
+        A partial turn has no failure: the next chunk may complete it.
 
         Raises:
             TypeError: `chunk` is not a `str`.
@@ -78,5 +78,5 @@ class TurnReader:
             yield turn
 
     def finish(self) -> Turn:
-        """Return the turn that the whole text is."""
+        """Return the turn of the whole text."""
         return read_turn(self.text, tools=self._tools, config=self._config)

@@ -1,4 +1,4 @@
-"""What the reader knows of the tools, however they were described."""
+"""What the reader knows about the tools, however you describe them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PAIRS: Final = {
 _PREFIX: Final = re.compile(r"(?:functions?|tools?|default_api|call|multi_tool_use)[.:/]\s*")
 _NUMBERED: Final = re.compile(r":\d{1,4}\Z")
 _DOUBLED: Final = re.compile(r"\.(?P<again>\w+)\Z")
-_SIGNATURE: Final = re.compile(r"\s*\((?P<inner>[^()]*)\)(?:\s*->\s*[\w.\[\]]{1,40})?\Z")
+_SIGNATURE: Final = re.compile(r"\((?P<inner>[^()]*)\)(?:\s*->\s*[\w.\[\]]{1,40})?\Z")
 _TYPES: Final = frozenset(
     ("str string int integer float number bool boolean list dict any").split()
 )
@@ -53,7 +53,7 @@ class ToolSpec:
     known: bool = False
     """Whether the parameters are known at all."""
     definitions: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """Schemas that the parameters' own refer to."""
+    """Schemas that the parameters' schemas refer to."""
     description: str = field(default="", repr=False)
 
     @classmethod

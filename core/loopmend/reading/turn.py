@@ -1,4 +1,4 @@
-"""What a model's turn says, and how sure that is."""
+"""What a model's turn says, and how certain that is."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from enum import Enum
 from typing import Any, Literal
 
 from loopmend._rich import html_of
-from loopmend.contracts.actions import AgentAction
+from loopmend.contracts.actions import AgentAction, ToolCall
 from loopmend.contracts.normalization import NormalizationPattern
 from loopmend.contracts.signals import MetaSignal
+from loopmend.reading.problem import Problem
 
 __all__ = ["Failure", "FailurePattern", "ReadingConfig", "Repair", "Turn"]
 
@@ -25,29 +26,32 @@ class FailurePattern(str, Enum):
     """
 
     MALFORMED = "malformed"
-    """A call that cannot be read for sure."""
+    """A call or a value that cannot be read with certainty."""
     NARRATED = "narrated"
-    """The model tells what it would do instead of doing it."""
+    """The model describes what it would do instead of doing it."""
     EMPTY = "empty"
-    """Nothing is said, or the action has no name."""
+    """The reply is empty, or the action has no name."""
     UNKNOWN_TOOL = "unknown_tool"
-    """A call of a tool that is not on offer."""
+    """A call to a tool that is not available."""
     BAD_ARGUMENTS = "bad_arguments"
     """A call whose arguments do not fit the tool."""
     MISSING_INPUT = "missing_input"
     """An action without its input."""
     TRUNCATED = "truncated"
-    """The text stops in the middle of a call."""
+    """The text stops in the middle of a call or a value."""
     TEMPLATE_ECHO = "template_echo"
-    """The prompt's own template comes back unfilled."""
+    """The model repeats the prompt's template without filling it in."""
     FABRICATED_OUTPUT = "fabricated_output"
     """The model made up a tool's output instead of calling the tool."""
     ACTION_AND_ANSWER = "action_and_answer"
     """An action and a final answer in one turn."""
     NO_ACTION = "no_action"
-    """A thought that leads to neither an action nor an answer."""
+    """A reply that leads to neither an action nor an answer: a bare thought, or prose where a value
+    was asked for."""
     TEXTUAL_CALL = "textual_call"
-    """A call written as text where the provider's own calls were asked for."""
+    """A call written as text where it belongs in the provider's interface."""
+    BAD_VALUE = "bad_value"
+    """A value that does not fit the schema."""
 
     __str__ = str.__str__
 
@@ -63,7 +67,7 @@ class FailurePattern(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """One thing that was put right.
+    """One thing that the reader put right.
 
     >>> Repair("trailing comma", (8, 9)).span
     (8, 9)
@@ -77,9 +81,9 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a turn could not be read for sure.
+    """Why a turn could not be read with certainty.
 
-    >>> Failure(FailurePattern.EMPTY, "Nothing was said.", (0, 0)).pattern.value
+    >>> Failure(FailurePattern.EMPTY, "The reply is empty.", (0, 0)).pattern.value
     'empty'
     """
 
@@ -91,7 +95,17 @@ class Failure:
     tool: str | None = None
     """The tool's name as the model wrote it."""
     nearest: str | None = None
-    """The tool on offer whose name is most like it."""
+    """The available tool with the most similar name."""
+    call: ToolCall | None = None
+    """The call, as much of it as could be read."""
+    missing: tuple[str, ...] = ()
+    """Required parameters that the call leaves out."""
+    mistyped: tuple[str, ...] = ()
+    """Parameters whose values have the wrong type."""
+    unknown: tuple[str, ...] = ()
+    """Arguments that the tool does not accept, as the model named them."""
+    problems: tuple[Problem, ...] = ()
+    """The parts of a value that do not fit the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,23 +119,23 @@ class ReadingConfig:
     salvage: bool = False
     """Also return actions that are only likely, with `fidelity="salvaged"`."""
     after_tool_result: bool = False
-    """Whether the turn follows a tool's result: then saying nothing is a way to finish."""
+    """Whether the turn follows a tool's result: then an empty turn is a way to finish."""
     detect_signals: bool | Literal["tags"] = True
-    """Whether to look for meta-signals: all, none, or only those in tags and not in phrases."""
+    """Whether to look for meta-signals: all, none, or only those in tags, not in phrases."""
     calls: Literal["sure", "any"] = "sure"
-    """Which calls in the text to make: those that are surely meant, or also those that words
+    """Which calls in the text to make: those that are clearly meant, or also those that the words
     around them may only show, quote or forbid."""
     forms: tuple[Callable[[str], Any], ...] = ()
-    """Forms of your own, tried first: each takes the text and returns its `ToolCall`s or `None`."""
+    """Your own forms, tried first: each takes the text and returns its `ToolCall`s or `None`."""
     plain_text: Literal["answer", "error"] = "answer"
-    """Whether prose in no form is the answer, or a failure because a form was asked for."""
+    """Whether plain prose is the answer, or a failure because you asked for a form."""
     action_and_answer: Literal["error", "action", "answer"] = "error"
-    """Which one counts where a turn holds both."""
+    """Which one counts if a turn holds both."""
     strict: bool = False
-    """Whether a turn that had to be repaired is a failure."""
+    """Whether a turn that needs repair is a failure."""
     native: bool = False
     """Whether calls go through the provider's interface: then code, keywords and examples in the
-    text are part of an answer unless they surely are a call of a tool on offer."""
+    text are part of an answer unless they are clearly a call to an available tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,25 +144,25 @@ class Turn:
 
     >>> from loopmend import read_turn
     >>> read_turn("It is 4.").actions
-    (Final(content='It is 4.', type='final'),)
+    (FinalAnswer(content='It is 4.', type='final'),)
     """
 
     actions: tuple[AgentAction, ...] = ()
-    """What it asks for: several calls, or one answer or question; empty if that is not sure."""
+    """What it asks for: several calls, or one answer or question; empty if that is uncertain."""
     thought: str | None = None
-    """What it thought on the way."""
+    """What the model thought."""
     signal: MetaSignal | None = None
-    """What it says about its own progress."""
+    """What the model says about its own progress."""
     failure: Failure | None = None
-    """Why it could not be read for sure."""
+    """Why it could not be read with certainty."""
     fidelity: Fidelity = "exact"
-    """Whether the text had to be repaired, or the actions are only likely."""
+    """Whether the text needed repair, or the actions are only likely."""
     repairs: tuple[Repair, ...] = ()
-    """What was put right, each with its place."""
+    """What the reader put right, each with its place."""
     dialect: str | None = None
-    """The form it was read in; `None` for plain text."""
+    """The form of the text; `None` for plain prose."""
     span: tuple[int, int] = (0, 0)
-    """The part of the text that the actions were read from."""
+    """The part of the text that the actions come from."""
 
     def _repr_html_(self) -> str:
         return html_of("turn", self)

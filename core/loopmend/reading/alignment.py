@@ -1,0 +1,229 @@
+"""Aligning a value with a schema: names, types and wrappers, where nothing is lost by it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from loopmend.reading.checker import Checker, options_of
+from loopmend.reading.problem import Path, place
+
+__all__ = ["Alignment", "folded", "the_one"]
+
+_YES_AND_NO: Final = {"true": True, "false": False, "yes": True, "no": False}
+_MOST_STEPS: Final = 50_000
+_SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
+
+
+def folded(name: str) -> str:
+    """Return a name without case, accents and separators.
+
+    >>> folded(" Número-Total ") == folded("numero_total")
+    True
+    """
+    plain = unicodedata.normalize("NFKD", name)
+    return "".join(char for char in plain if char.isalnum()).casefold() or name
+
+
+def the_one(name: str, names: Iterable[Any]) -> str | None:
+    """Return the only one of some names that another is a spelling of.
+
+    >>> the_one("first name", ["firstName", "lastName"]), the_one("a", ["A", "a "])
+    ('firstName', None)
+    """
+    fold = folded(name)
+    found = [each for each in names if isinstance(each, str) and folded(each) == fold]
+    return found[0] if len(found) == 1 else None
+
+
+class Alignment:
+    """Aligns one value; says what it changed."""
+
+    def __init__(self, checker: Checker) -> None:
+        self.types = checker
+        self.repairs: list[str] = []
+        self._steps = 0
+
+    def aligned(self, value: Any, schema: Any, path: Path = ()) -> Any:
+        """Return a value as a schema takes it, as far as nothing is lost by it."""
+        self._steps += 1
+        if not isinstance(schema, dict) or self._steps > _MOST_STEPS:
+            return value
+        schema = self.types.resolved(schema)
+        if (options := options_of(schema)) is not None:
+            return self._option(value, options, path)
+        for key in ("anyOf", "oneOf"):
+            if isinstance(choices := schema.get(key), list) and choices:
+                return self._alternative(value, choices, path)
+        new = self._typed(value, schema, path)
+        if type(new) is not type(value):
+            self._note("type", path)
+        if isinstance(new, dict):
+            return self._object(new, schema, path)
+        if isinstance(new, list):
+            return self._array(new, schema, path)
+        return new
+
+    def _typed(self, value: Any, schema: dict[str, Any], path: Path) -> Any:
+        kinds = self.types.kinds(schema)
+        new = self._scalar(value, kinds)
+        if kinds and not kinds & {"object", "array", "any"} and isinstance(new, dict):
+            return self._unwrapped_scalar(new, schema)
+        if "array" in kinds and not kinds & {"object", "any"}:
+            return self._listed(new, schema, path)
+        if "object" in kinds and "array" not in kinds and isinstance(new, list) and len(new) == 1:
+            return new[0] if isinstance(new[0], dict) else new
+        return new
+
+    def _note(self, what: str, path: Path) -> None:
+        self.repairs.append(f"{what} of `{place(path)}`" if path else f"{what} of the value")
+
+    def _option(self, value: Any, options: list[Any], path: Path) -> Any:
+        if value in options:
+            return value
+        if isinstance(value, dict) and len(value) == 1:
+            inner = self._option(next(iter(value.values())), options, path)
+            if inner in options:
+                self._note("wrapper", path)
+                return inner
+        if not isinstance(value, str):
+            return value
+        meant = the_one(value.strip().strip("\"'`*"), options)
+        if meant is None:
+            numbers = [o for o in options if not isinstance(o, str) and str(o) == value.strip()]
+            meant = numbers[0] if len(numbers) == 1 else None
+        if meant is None:
+            return value
+        self._note("spelling", path)
+        return meant
+
+    def _alternative(self, value: Any, choices: list[Any], path: Path) -> Any:
+        """Return the value as the first alternative takes it that takes it at all."""
+        if any(self.types.fits(value, choice) for choice in choices):
+            return value
+        kept = len(self.repairs)
+        for choice in choices:
+            new = self.aligned(value, choice, path)
+            if self.types.fits(new, choice):
+                return new
+            del self.repairs[kept:]
+        return value
+
+    def _scalar(self, value: Any, kinds: set[str]) -> Any:
+        if isinstance(value, str):
+            plain = value.strip().lower()
+            if "boolean" in kinds and "string" not in kinds and plain in _YES_AND_NO:
+                return _YES_AND_NO[plain]
+            return self.types.from_text(value, kinds)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return value
+        if "integer" in kinds and isinstance(value, float) and value.is_integer():
+            return int(value)
+        if kinds & {"integer", "number", "any"}:
+            return value
+        if "boolean" in kinds and value in (0, 1):
+            return bool(value)
+        # Of a float, the digits that were written are no longer known.
+        return str(value) if "string" in kinds and isinstance(value, int) else value
+
+    def _unwrapped_scalar(self, value: dict[str, Any], schema: dict[str, Any]) -> Any:
+        if len(value) != 1:
+            return value
+        inner = self._scalar(next(iter(value.values())), self.types.kinds(schema))
+        return inner if self.types.fits(inner, schema) else value
+
+    def _listed(self, value: Any, schema: dict[str, Any], path: Path) -> Any:
+        """Put a lone item into a list; a text may itself be a list in words, so it is not."""
+        items = schema.get("items")
+        if isinstance(value, (list, str)) or value is None or not isinstance(items, dict):
+            return value
+        kept = len(self.repairs)
+        item = self.aligned(value, items, path)
+        del self.repairs[kept:]  # the list's own turn comes
+        if isinstance(item, dict) is isinstance(value, dict) and self.types.fits(item, items):
+            return [value]
+        only = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
+        return only if isinstance(only, list) else value  # `{"items": […]}` for the list alone
+
+    def _array(self, value: list[Any], schema: dict[str, Any], path: Path) -> list[Any]:
+        first = schema.get("prefixItems")
+        first = first if isinstance(first, list) else []
+        items = schema.get("items")
+        return [
+            self.aligned(item, first[at] if at < len(first) else items, (*path, at))
+            for at, item in enumerate(value)
+        ]
+
+    def _object(self, value: dict[str, Any], schema: dict[str, Any], path: Path) -> dict[str, Any]:
+        properties = schema.get("properties")
+        if not isinstance(properties, dict):
+            return self._mapping(value, schema, path)
+        value = self._unwrapped(value, schema, properties, path)
+        required = schema.get("required") or ()
+        found: dict[str, Any] = {}
+        for key, item in value.items():
+            meant = None if key in properties else the_one(key, properties)
+            name = key if meant is None or meant in value or meant in found else meant
+            if name != key:
+                self._note("name", (*path, key))
+            wanted = properties.get(name)
+            if wanted is None:
+                wanted = self._other(name, schema)
+            if item is None and name not in required and self._refuses_null(wanted):
+                self._note("null", (*path, key))  # it may be left out, and was
+                continue
+            found[name] = self.aligned(item, wanted, (*path, name))
+        return found
+
+    def _refuses_null(self, schema: Any) -> bool:
+        kinds = self.types.kinds(schema) if isinstance(schema, dict) else set()
+        return bool(kinds) and not kinds & {"null", "any"}
+
+    def _mapping(self, value: dict[str, Any], schema: dict[str, Any], path: Path) -> dict[str, Any]:
+        return {
+            key: self.aligned(item, self._other(key, schema), (*path, key))
+            for key, item in value.items()
+        }
+
+    def _other(self, key: str, schema: Mapping[str, Any]) -> Any:
+        patterns = schema.get("patternProperties")
+        for pattern, inner in patterns.items() if isinstance(patterns, dict) else ():
+            if re.search(pattern, key):
+                return inner
+        return schema.get("additionalProperties")
+
+    def _unwrapped(
+        self,
+        value: dict[str, Any],
+        schema: dict[str, Any],
+        properties: Mapping[str, Any],
+        path: Path,
+    ) -> dict[str, Any]:
+        """Take off a wrapper that the schema does not know, such as its own name."""
+        wrapped = _called(value, schema)
+        if isinstance(value.get("properties"), dict) and "properties" not in properties:
+            wrapped = {"properties": value["properties"]}  # the schema's own form, filled in
+        if len(wrapped) != 1 or any(key in properties for key in wrapped):
+            return value
+        inner = next(iter(wrapped.values()))
+        if isinstance(inner, str):
+            inner = self.types.from_text(inner, {"object"})
+        if not isinstance(inner, dict) or not inner:
+            return value
+        known = [key for key in inner if key in properties or the_one(key, properties)]
+        needed = [key for key in schema.get("required") or () if key in properties]
+        if len(known) == len(inner) or (needed and set(needed) <= set(inner)):
+            self._note("wrapper", path)
+            return inner
+        return value
+
+
+def _called(value: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of what is written as a call that names the schema, else the value."""
+    name = schema.get("title")
+    if len(value) != 2 or not isinstance(name, str):  # noqa: PLR2004 - a name and arguments
+        return value
+    rest = {k: v for k, v in value.items() if not isinstance(v, str) or folded(v) != folded(name)}
+    return rest if len(rest) == 1 else value

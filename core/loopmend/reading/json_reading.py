@@ -1,0 +1,298 @@
+"""Reading a reply into a value: any text, any schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from json import JSONDecodeError
+from typing import Any, Final
+
+from loopmend._arguments import not_text
+from loopmend.reading.alignment import Alignment
+from loopmend.reading.excerpts import Excerpt, Excerpts, repaired_value
+from loopmend.reading.json_scanner import LEFT_OUT
+from loopmend.reading.pairs import TwiceError, quick_value
+from loopmend.reading.plain_values import plain_value, said_value
+from loopmend.reading.problem import Problem, place
+from loopmend.reading.schema import Schema, schema_of
+from loopmend.reading.templates import echoes_schema, may_hold_slot, placeholder_in
+from loopmend.reading.turn import Failure, FailurePattern, Fidelity, ReadingConfig, Repair
+from loopmend.reading.values import Value
+
+__all__ = ["JsonReading", "fit_value", "rank", "read_json"]
+
+_DEFAULT: Final = ReadingConfig()
+_MOST_NAMED: Final = 5
+_STOPS: Final = "The reply stops in the middle of the value."
+_LEFT_OUT: Final = "The value leaves parts out."
+P: Final = FailurePattern
+
+
+@dataclass(frozen=True, slots=True)
+class JsonReading:
+    """What a reply says as a value.
+
+    >>> read_json("Here you are: {'a': 1,}").value
+    {'a': 1}
+    """
+
+    value: Any = None
+    """The value: an instance of the schema's type, or plain data. It is `None` if there is a
+    failure, unless `salvage` returns what there is."""
+    failure: Failure | None = None
+    """Why there is no value for sure."""
+    fidelity: Fidelity = "exact"
+    """Whether the text needed repair, or the value is only the part that arrived."""
+    repairs: tuple[Repair, ...] = ()
+    """What the reader put right, each with its place in the text."""
+    whole: bool = True
+    """Whether the text holds all of the value."""
+    span: tuple[int, int] = (0, 0)
+    """Where in the text the value stands."""
+    data: Any = None
+    """The value as plain data, before the schema's type took it; also of a value that the schema
+    refuses."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a value for sure."""
+        return self.failure is None
+
+
+def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT) -> JsonReading:
+    """Read the value out of a model's reply, or say why there is none for sure.
+
+    Around the value there may be prose, fences, thinking and tags. Quotes, commas, comments and
+    literals may be off as long as what they mean is certain. Of several values it takes the first
+    that fits the schema, or without a schema the first. A key that comes twice, a value that stops
+    in the middle, a placeholder and a schema in place of a value are failures.
+
+    Args:
+        text: The reply.
+        schema: What the value has to be: a pydantic model, a dataclass, a `TypedDict`, any other
+            type that pydantic knows, a `TypeAdapter`, or a JSON Schema; `None` for any value.
+        config: How to read. With `salvage` you also get the part that arrived of a value that stops
+            in the middle. With `strict` a value that needs repair is a failure.
+
+    Raises:
+        TypeError: `text` is not a `str`, or `schema` describes no type.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class City:
+    ...     name: str
+    ...     inhabitants: int
+    >>> read_json("Sure! {name: 'Oslo', inhabitants: '717710'}", City).value
+    City(name='Oslo', inhabitants=717710)
+    >>> read_json('{"name": "Oslo"}', City).failure.message
+    '`inhabitants` is missing: an integer.'
+    """
+    if not isinstance(text, str):
+        raise not_text(text, "text")
+    wanted = None if schema is None else schema_of(schema)
+    plain = text.strip()
+    start = 0 if len(plain) == len(text) else text.find(plain)
+    broken_at = -1
+    try:
+        data = quick_value(plain)
+    except TwiceError as error:
+        whole: Value | None = Value(None, start, start + len(plain), twice=error.key)
+    except JSONDecodeError:
+        whole = repaired_value(text)
+        broken_at = start if whole is None else -1
+    except ValueError:
+        whole = None
+    else:
+        span = (start, start + len(plain))
+        clean = None if may_hold_slot(plain) else _clean(data, plain, span, wanted)
+        if clean is not None:
+            return clean
+        whole = Value(data, *span)
+    if whole is not None:
+        reading = _read_value(text, whole, wanted)
+        # A string may be a value that was encoded twice, or an answer in words.
+        if not isinstance(whole.value, str) or (reading.ok and wanted is not None):
+            return _by(config, reading)
+    return _by(config, _Reply(text, wanted, broken_at, salvage=config.salvage).read())
+
+
+def _clean(
+    data: Any, text: str, span: tuple[int, int], wanted: Schema | None
+) -> JsonReading | None:
+    """Return quickly what a reply says that is nothing but JSON that fits; most are."""
+    if isinstance(data, str):
+        return None
+    if wanted is None:
+        return JsonReading(data, span=span, data=data)
+    if echoes_schema(data, wanted):
+        return None
+    try:
+        return JsonReading(wanted.clean(data, text), span=span, data=data)
+    except ValueError:
+        return None
+
+
+def fit_value(value: Any, schema: Any = None, *, config: ReadingConfig = _DEFAULT) -> JsonReading:
+    """Fit decoded data to a schema as `read_json` does, for a client that decodes replies itself.
+
+    >>> fit_value({"a": "1"}, {"properties": {"a": {"type": "integer"}}}).value
+    {'a': 1}
+    """
+    if isinstance(value, str):
+        return read_json(value, schema, config=config)
+    wanted = schema_of(schema)
+    return _by(config, _read_value("", Value(value, 0, 0), wanted, hinted=False))
+
+
+def _by(config: ReadingConfig, reading: JsonReading) -> JsonReading:
+    if config.strict and reading.ok and reading.fidelity != "exact":
+        what = reading.repairs[0].what if reading.repairs else "its form"
+        failure = Failure(P.MALFORMED, f"The value needs repair: {what}.", reading.span)
+        return replace(reading, value=None, failure=failure)
+    return reading
+
+
+def _read_value(
+    text: str, found: Value, wanted: Schema | None, *, hinted: bool = True
+) -> JsonReading:
+    """Return what a decoded value is for a schema."""
+    span = (found.start, found.end)
+    repairs = found.repairs
+    fidelity: Fidelity = "repaired" if repairs else "exact"
+    reading = JsonReading(found.value, None, fidelity, repairs, span=span, data=found.value)
+    if found.twice is not None:
+        return _refused(reading, P.MALFORMED, f"The key `{found.twice[:80]}` comes twice.")
+    source = text[found.start : found.end] if hinted else "..."
+    if wanted is not None and echoes_schema(found.value, wanted):
+        return _refused(reading, P.TEMPLATE_ECHO, "The reply repeats the schema, not a value.")
+    slot = placeholder_in(found.value, source)
+    if slot is not None:
+        message = f"`{place(slot)}` is a placeholder, not a value."
+        return _refused(reading, P.TEMPLATE_ECHO, message)
+    return reading if wanted is None else _fitted(reading, wanted)
+
+
+def _fitted(reading: JsonReading, wanted: Schema) -> JsonReading:
+    """Fit a value to a schema, then validate it: pydantic drops keys that it does not know."""
+    try:
+        return replace(reading, value=wanted.clean(reading.data))
+    except ValueError:
+        pass
+    alignment = Alignment(wanted.checker)
+    try:
+        data = alignment.aligned(reading.data, wanted.json)
+    except RecursionError:  # alternatives within alternatives
+        data = reading.data
+    value, problems = wanted.validated(data)
+    if alignment.repairs and problems:
+        value, raw = wanted.validated(reading.data)
+        if not raw:
+            return replace(reading, value=value)
+    if alignment.repairs:
+        changed = tuple(Repair(what, reading.span) for what in alignment.repairs)
+        repairs = (*reading.repairs, *changed)
+        reading = replace(reading, data=data, fidelity="repaired", repairs=repairs)
+    return _mismatched(reading, problems) if problems else replace(reading, value=value)
+
+
+def _mismatched(reading: JsonReading, problems: tuple[Problem, ...]) -> JsonReading:
+    words = "; ".join(str(problem) for problem in problems[:_MOST_NAMED])
+    more = f"; and {len(problems) - _MOST_NAMED} more" if len(problems) > _MOST_NAMED else ""
+    failure = Failure(P.BAD_VALUE, f"{words}{more}.", reading.span, problems=problems)
+    return replace(reading, value=None, failure=failure)
+
+
+def _refused(reading: JsonReading, pattern: FailurePattern, message: str) -> JsonReading:
+    return replace(reading, value=None, failure=Failure(pattern, message, reading.span))
+
+
+class _Reply:
+    """Reads one reply that is not simply JSON."""
+
+    def __init__(self, text: str, wanted: Schema | None, broken_at: int, *, salvage: bool) -> None:
+        self.text = text
+        self.broken_at = broken_at
+        self.wanted = wanted
+        self.salvage = salvage
+
+    def read(self) -> JsonReading:
+        if not self.text.strip():
+            return self._nothing(P.EMPTY, "The reply is empty.")
+        plain = plain_value(self.text)
+        if plain is not None:
+            alone = self._judged(Excerpt(plain))
+            if alone.ok or alone.fidelity == "salvaged":
+                return alone
+        excerpts = Excerpts(self.text, self.broken_at)
+        reading = self._chosen(excerpts)
+        if reading is not None and (reading.ok or reading.fidelity == "salvaged"):
+            return reading
+        if excerpts.broken:
+            return self._none(excerpts)
+        said = None if self.wanted is None else self._said(excerpts)
+        return said or reading or self._none(excerpts)
+
+    def _chosen(self, excerpts: Excerpts) -> JsonReading | None:
+        """Return the first value that fits, else what is wrong with the first."""
+        failed: JsonReading | None = None
+        for excerpt in sorted(excerpts.found, key=rank):
+            if self.wanted is None and not excerpt.apart and isinstance(excerpt.value.value, list):
+                continue  # `[1]` in a sentence is a remark
+            reading = self._judged(excerpt)
+            if reading.ok:
+                return reading
+            if failed is None:
+                failed = reading
+            skipped = reading.failure is not None and reading.failure.pattern is P.TEMPLATE_ECHO
+            if self.wanted is None and not skipped:
+                break
+        return failed
+
+    def _judged(self, excerpt: Excerpt) -> JsonReading:
+        found = excerpt.value
+        span = (found.start, found.end)
+        if excerpt.listed and self.wanted is None:
+            message = "Several values follow each other, separated by commas."
+            return JsonReading(failure=Failure(P.MALFORMED, message, span), span=span)
+        if not found.torn:
+            return _read_value(self.text, found, self.wanted)
+        left_out = any(repair.what == LEFT_OUT for repair in found.repairs)
+        message = _LEFT_OUT if left_out else _STOPS
+        failure = Failure(P.TRUNCATED, message, span)
+        torn = JsonReading(None, failure, "exact", found.repairs, whole=False, span=span)
+        torn = replace(torn, data=found.value)
+        if not self.salvage:
+            return torn
+        reading = _read_value(self.text, found, self.wanted)
+        if not reading.ok:
+            return replace(reading, whole=False)
+        return replace(reading, failure=failure, fidelity="salvaged", whole=False)
+
+    def _said(self, excerpts: Excerpts) -> JsonReading | None:
+        """Return the value that a reply without JSON says in words."""
+        assert self.wanted is not None
+        if excerpts.unfinished_thought or any(each.apart for each in excerpts.found):
+            return None
+        found = said_value(self.text, excerpts.visible, self.wanted)
+        return None if found is None else _read_value(self.text, found, self.wanted)
+
+    def _none(self, excerpts: Excerpts) -> JsonReading:
+        if excerpts.unfinished_thought:
+            return self._nothing(P.TRUNCATED, "The reply stops while the model is thinking.")
+        if excerpts.error is None:
+            return self._nothing(P.NO_ACTION, "The reply holds no JSON.")
+        error = excerpts.error
+        message = f"The JSON cannot be parsed: {error.reason} at position {error.position}."
+        return self._nothing(P.MALFORMED, message)
+
+    def _nothing(self, pattern: FailurePattern, message: str) -> JsonReading:
+        span = (0, len(self.text))
+        return JsonReading(failure=Failure(pattern, message, span), whole=False, span=span)
+
+
+def rank(excerpt: Excerpt) -> int:
+    """Return how likely a value is to be the one that was asked for; the lowest is likeliest."""
+    if excerpt.fenced:
+        return 0
+    if excerpt.apart:
+        return 1
+    return 2 if isinstance(excerpt.value.value, dict) else 3

@@ -1,0 +1,220 @@
+"""The strings of JSON as models write it, and where they end.
+
+What follows a quote shows whether it is the last one; what may follow depends on whether the string
+is a key, a member or an item. A string that can be read in two ways is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from textwrap import dedent
+from typing import Final, Literal
+
+from loopmend.reading.lenient import Scanner
+from loopmend.reading.scalars import QUOTES, LenientError, Tear
+
+__all__ = ["NAMED", "StringScanner"]
+
+NAMED: Final = (
+    r"""(?:"(?:[^"\\\n]|\\.){0,80}"|'(?:[^'\\\n]|\\.){0,80}'|`[^`\n]{0,80}`"""
+    r"""|\u201c[^\u201c\u201d\n]{0,80}\u201d|\u2018[^\u2018\u2019\n]{0,80}\u2019)\s*[:\uff1a]"""
+)
+"""A pattern for a quoted key and its colon."""
+
+_FIXED: Final = r"(?:true|false|null|True|False|None)\b"
+_WORD: Final = rf"(?!{_FIXED})[^\W\d]"
+_ITEM: Final = rf"""["'\u201c\u2018`\[{{(]|[-+.]?\d|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"""
+_CUT_KEY: Final = r"""["'\u201c\u2018`][^"'\u201c\u201d\u2018\u2019`\n]{0,80}\Z"""
+_OVER: Final = r"\.\.\.|\u2026|//|/\*|#|$"
+# What may follow the closing quote of a key, of a member and of an item.
+_AFTER: Final = {
+    "key": re.compile(rf"\s*(?:[:\uff1a=]|(?:{_FIXED}|-?\d[\d.]*)\s*[,}}])"),
+    "member": re.compile(
+        rf"\s*(?:[,\uff0c]\s*(?:,\s*)*(?:{NAMED}|[\w$][\w$.\-]{{0,60}}\s*:|[}}\]\[{{]|{_CUT_KEY}|{_OVER})"
+        rf"|\}}(?!\s*,\s*{_WORD})|\](?!\s*\w)|{NAMED}|{_OVER})|[^\S\n]*\n\s*[\w$][\w$.\-]{{0,60}}\s*:"
+    ),
+    "item": re.compile(
+        rf"\s*(?:[,\uff0c]\s*(?:,\s*)*(?:{_ITEM}|[}}\])]|{_OVER})|[\])}}]|{_OVER})"
+        rf"|\s+[\"'](?=[^\s,\]])|[^\S\n]*\n\s*(?:[\"'\[{{\d]|{_FIXED})"
+    ),
+}
+_UNCLOSED: Final = {
+    "member": re.compile(rf",\s*(?={NAMED})"),
+    "item": re.compile(r",(?:/\*[^*]*\*/)?(?=[\"'][^\s\"',\]])"),
+}
+_JOINS: Final = re.compile(r"\s*\+\s*(?=[\"'])")
+_BEFORE_PLUS: Final = frozenset("+ \t\n\r")
+_REACH: Final = 2000
+_PLAIN: Final = {"key": frozenset(":\uff1a"), "member": frozenset("}"), "item": frozenset("]")}
+_INFO: Final = re.compile(r"(?:json|JSON)[0-9c]?\s*\n")
+_EXPRESSION: Final = re.compile(r"""\s*[+%]\s*["'\w(]""")
+_ENDS: Final = {
+    opening: re.compile("[\\\\\n" + "".join(set(closing)) + "]")
+    for opening, closing in QUOTES.items()
+}
+_QUOTE_NEXT: Final = re.compile(r"\s*,\s*[\"'\u201c]|[ \t]+\"(?=[^\s,}\]])")
+_COLON: Final = re.compile(r"\s*[:\uff1a]")
+_NO_KEY: Final = re.compile(r"[:,\n]")
+_CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
+Part = Literal["key", "member", "item"]
+
+
+class StringScanner(Scanner):
+    """Reads strings by what they are."""
+
+    __slots__ = ("open", "part")
+
+    def __init__(self, text: str, position: int = 0) -> None:
+        super().__init__(text, position)
+        self.part: Part | None = None
+        self.open: list[str] = []
+        """The brackets that are open."""
+
+    def string(self) -> str:
+        """Read a quoted string, whatever the quotes."""
+        text, start = self.text, self.at
+        opening = text[start]
+        if text.startswith(opening * 3, start) and opening in "\"'`":
+            return self._block(opening * 3)
+        found = super().string() if self.part is None else self._string(opening)
+        if text[self.at : self.at + 1] not in _BEFORE_PLUS:
+            return found
+        pieces = [found]
+        while joined := _JOINS.match(text, self.at):
+            self.mend("joined strings", self.at)
+            self.at = joined.end()
+            pieces.append(self._string(text[self.at]))
+        return "".join(pieces)
+
+    def _string(self, opening: str) -> str:
+        text, start, part = self.text, self.at, self.part or "member"
+        if text[start + 1 : start + 2] == opening and text[start + 2 : start + 3].isalnum():
+            return self._doubled(opening)
+        begin = start + 1
+        end = text.find(QUOTES[opening][0], begin)
+        if end != -1 and text[end + 1 : end + 2] in _PLAIN[part]:
+            plain = text[begin:end]
+            if "\\" not in plain and "\n" not in plain and len(QUOTES[opening]) == 1:
+                self.mend_if(opening != '"', "quotes")
+                self.at = end + 1
+                return plain
+        self.mend_if(opening != '"', "quotes")
+        return self._ended(opening, begin)
+
+    def _ended(self, opening: str, begin: int) -> str:
+        """Read on to the quote that what follows shows to be the last."""
+        text, part = self.text, self.part
+        assert part is not None
+        pieces: list[str] = []
+        self.at = begin
+        while True:
+            match = _ENDS[opening].search(text, self.at)
+            if match is None:
+                return self._unclosed(pieces, begin)
+            at, char = match.start(), match[0]
+            if char == "\\":
+                pieces.append(text[begin:at])
+                self.at = at
+                pieces.append(self._escape())
+                begin = self.at
+                continue
+            if char == "\n":
+                self.mend("raw line end in a string", at)
+                self.at = at + 1
+                continue
+            self._refuse_expression(at, part, empty=at == begin and not pieces)
+            if (unclosed := self._ends_before(at)) is not None and unclosed >= begin:
+                self.mend("missing quote", unclosed)
+                self.at = unclosed
+                return "".join([*pieces, text[begin:unclosed]])
+            last = text.find(char, at + 1, at + _REACH) == -1
+            if char in QUOTES[opening] and (
+                _AFTER[part].match(text, at + 1) or _JOINS.match(text, at + 1) or last
+            ):
+                pieces.append(text[begin:at])
+                self.at = at + 1
+                return _laid_out("".join(pieces), text[begin:at])
+            if part == "key" and _NO_KEY.search(text, begin, at):
+                msg = "a key that does not end"
+                raise LenientError(msg, at)
+            self.mend("unescaped quote in a string", at)
+            self.at = at + 1
+
+    def _refuse_expression(self, at: int, part: Part, *, empty: bool) -> None:
+        """Refuse what makes a quote neither the end of a string nor a part of it."""
+        text = self.text
+        if _EXPRESSION.match(text, at + 1) and not _JOINS.match(text, at + 1):
+            msg = "an expression, not a value"
+        elif part == "item" and _COLON.match(text, at + 1):
+            msg = "a key in an array"
+        elif empty and not _AFTER[part].match(text, at + 1):
+            msg = "text behind an empty string"
+        elif part == "member" and _QUOTE_NEXT.match(text, at + 1):
+            # `"a", "b: 1`: the end of a string and a broken key, or a list in words?
+            if _AFTER[part].match(text, at + 1):
+                return
+            msg = "quotes that can be read in two ways"
+        else:
+            return
+        raise LenientError(msg, at)
+
+    def _ends_before(self, at: int) -> int | None:
+        """Return where a string ends if this quote opens the next key or item."""
+        pattern = _UNCLOSED.get(self.part or "")
+        if pattern is None:
+            return None
+        comma = self.text.rfind(",", max(0, at - 60), at)
+        found = pattern.match(self.text, comma) if comma != -1 else None
+        return comma if found is not None and found.end() == at else None
+
+    def _unclosed(self, pieces: list[str], begin: int) -> str:
+        """Take what is left of the text, or what stands before the closing brackets."""
+        rest = self.text[begin:]
+        plain = rest.rstrip(" \t\r\n}]")
+        closers = "".join(rest[len(plain) :].split())
+        if closers != "".join(_CLOSERS[each] for each in reversed(self.open)):
+            self.tear(Tear.CUT)
+            self.at = len(self.text)
+            return "".join([*pieces, rest])
+        if pieces or "," in plain or ":" in plain.replace("://", ""):
+            msg = "a string that does not end"
+            raise LenientError(msg, begin)
+        self.at = begin + len(plain)
+        self.mend("missing quote", self.at)
+        return plain
+
+    def _doubled(self, opening: str) -> str:
+        """Read `""text""`, as JSON in a table is quoted, or `""text"`."""
+        begin = self.at + 2
+        end = self.text.find(opening, begin, begin + _REACH)
+        if end == -1:
+            msg = "a string that does not end"
+            raise LenientError(msg, self.at)
+        self.mend("doubled quotes", self.at)
+        self.at = end + 1 + (self.text[end + 1 : end + 2] == opening)
+        return self.text[begin:end]
+
+    def _block(self, quotes: str) -> str:
+        """Read a text between triple quotes; line ends and indents next to them are layout."""
+        begin = self.at + 3
+        end = self.text.find(quotes, begin)
+        if self.text.startswith(quotes[0], begin) or _INFO.match(self.text, begin):
+            msg = "quotes that can be read in two ways"
+            raise LenientError(msg, self.at)
+        self.mend("triple quotes", self.at)
+        if end == -1:
+            self.tear(Tear.CUT)
+            end = len(self.text)
+        self.at = min(end + 3, len(self.text))
+        block = self.text[begin:end]
+        first, line_end, rest = block.partition("\n")
+        if not line_end or first.strip():
+            return block
+        return dedent(rest).rstrip()
+
+
+def _laid_out(found: str, last: str) -> str:
+    """Leave out a raw line end right before the closing quote: JSON has none, so it is layout."""
+    plain = last.rstrip(" \t\r\n")
+    blanks = last[len(plain) :]
+    return found[: len(found) - len(blanks)] if "\n" in blanks else found

@@ -1,0 +1,248 @@
+"""What a value has to be, however you say it: a model, a type or a JSON Schema."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from loopmend.reading.checker import UNCHECKED, Checker
+from loopmend.reading.problem import Path, Problem, kind_of
+
+if TYPE_CHECKING:  # loaded with the first type: who reads without one does not pay for it
+    from pydantic import TypeAdapter, ValidationError
+
+__all__ = ["Schema", "schema_of"]
+
+_MOST: Final = 20
+_LONGEST: Final = 200
+_INPUT: Final = "Input should be "
+
+
+class Schema:
+    """A type that values are validated by, and its JSON Schema.
+
+    >>> schema = schema_of(dict[str, int])
+    >>> schema.validated({"a": "1"})
+    ({'a': 1}, ())
+    >>> print(*schema.validated({"a": "one"})[1])
+    `a` must be an integer, not a string
+    """
+
+    __slots__ = ("_checker", "_fixed", "_json", "adapter", "name")
+
+    def __init__(
+        self,
+        adapter: TypeAdapter[Any] | None,
+        json_schema: dict[str, Any] | None = None,
+        name: str = "",
+    ) -> None:
+        """Take what pydantic validates by, or a bare JSON Schema.
+
+        Args:
+            adapter: What validates; `None` for a bare JSON Schema.
+            json_schema: The schema, if it is known.
+            name: What the type is called.
+        """
+        self.adapter = adapter
+        self.name = name
+        self._json = json_schema
+        self._checker: Checker | None = None
+        self._fixed: frozenset[str] | None = None
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The JSON Schema; empty if a type has none."""
+        if self._json is None:
+            self._json = {} if self.adapter is None else _described(self.adapter)
+        return self._json
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The texts that the schema itself holds, such as its options."""
+        if self._fixed is None:
+            self._fixed = frozenset(_texts(self.json))
+        return self._fixed
+
+    @property
+    def checker(self) -> Checker:
+        """What knows the schema's parts."""
+        if self._checker is None:
+            known: dict[str, Any] = {}
+            for key in ("definitions", "$defs"):
+                if isinstance(found := self.json.get(key), Mapping):
+                    known.update(found)
+            known.setdefault("#", self.json)  # `{"$ref": "#"}` is the schema itself
+            self._checker = Checker(known)
+        return self._checker
+
+    def clean(self, data: Any, text: str | None = None) -> Any:
+        """Return quickly the value of data that fits without any change.
+
+        Args:
+            data: What was decoded.
+            text: The JSON that it was decoded from, if it is at hand.
+
+        Raises:
+            ValueError: It takes a closer look.
+        """
+        if self.adapter is None:
+            raise ValueError
+        validator = self.adapter.validator
+        try:
+            return validator.validate_python(data, strict=True, extra="forbid")
+        except ValueError:  # dates and options are text in JSON only
+            plain = _written(data) if text is None else text
+            return validator.validate_json(plain, strict=True, extra="forbid")
+        except TypeError:  # before pydantic 2.12
+            raise ValueError from None
+
+    def validated(self, value: Any) -> tuple[Any, tuple[Problem, ...]]:
+        """Return the value that a decoded value stands for, and what is wrong with it if any."""
+        if self.adapter is None:
+            return value, self._checked(value)
+        try:
+            return self.adapter.validator.validate_python(value), ()
+        except ValueError as error:  # pydantic's, which is not loaded for its name alone
+            return self._from_json(value, error)
+
+    def _from_json(self, value: Any, failed: Any) -> tuple[Any, tuple[Problem, ...]]:
+        """Validate a value as JSON: strict models take text for dates and options only there."""
+        from pydantic import ValidationError
+        from pydantic_core import PydanticSerializationError, to_json
+
+        assert self.adapter is not None
+        try:
+            return self.adapter.validate_json(to_json(value, inf_nan_mode="constants")), ()
+        except ValidationError as error:
+            return None, self._words(value, error)
+        except PydanticSerializationError:  # half a surrogate pair
+            return None, self._words(value, failed)
+
+    def _checked(self, value: Any) -> tuple[Problem, ...]:
+        found = self._problems(value)
+        if found or not _holds_unchecked(self.json):
+            return tuple(found)
+        return _by_jsonschema(value, self.json)
+
+    def _problems(self, value: Any) -> list[Problem]:
+        try:
+            return self.checker.problems(value, self.json)
+        except RecursionError:
+            return [Problem((), "less deeply nested", kind_of(value))]
+
+    def _words(self, value: Any, error: ValidationError) -> tuple[Problem, ...]:
+        """Put an error into words: the schema's where it explains it, else the validator's."""
+        errors = error.errors(include_url=False, include_context=False)[:_MOST]
+        places = [tuple(each["loc"]) for each in errors]
+        found = [
+            problem
+            for problem in self._problems(value)
+            if any(_leads_to(problem.path, place) for place in places)
+        ]
+        return tuple(found) or tuple(_problem(each) for each in errors)
+
+
+def schema_of(schema: Any) -> Schema | None:
+    """Return the schema that something describes; `None` if nothing does.
+
+    Raises:
+        TypeError: It describes no type.
+
+    >>> schema_of({"type": "integer"}).validated("one")[1][0].expected
+    'an integer'
+    """
+    if isinstance(schema, type):
+        return _of_type(schema)
+    if schema is None or isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, Mapping):
+        return Schema(None, dict(schema), str(schema.get("title") or ""))
+    if isinstance(schema, str):
+        msg = "`schema` must be a type or a JSON Schema, not a str"
+        raise TypeError(msg)
+    try:
+        return _of_type(schema)
+    except TypeError:  # cannot be hashed
+        return _made(schema)
+
+
+@lru_cache(maxsize=256)
+def _of_type(schema: Any) -> Schema:
+    return _made(schema)
+
+
+def _described(adapter: TypeAdapter[Any]) -> dict[str, Any]:
+    from pydantic.errors import PydanticUserError
+
+    try:
+        return adapter.json_schema()
+    except PydanticUserError:  # a type that JSON cannot describe
+        return {}
+
+
+def _made(schema: Any) -> Schema:
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    if isinstance(schema, TypeAdapter):
+        return Schema(schema, name=getattr(schema._type, "__name__", ""))  # noqa: SLF001
+    try:
+        adapter = TypeAdapter(schema)
+    except PydanticUserError as error:
+        msg = f"not a type that pydantic knows: {schema!r} ({error.message})"
+        raise TypeError(msg) from error
+    return Schema(adapter, name=getattr(schema, "__name__", ""))
+
+
+def _leads_to(path: Path, place: tuple[str | int, ...]) -> bool:
+    """Tell whether a path is a place but for the names of alternatives in between."""
+    steps = iter(place)
+    return all(step in steps for step in path)
+
+
+def _problem(error: Mapping[str, Any]) -> Problem:
+    path = tuple(error["loc"])
+    if error["type"] == "missing":
+        return Problem(path, "a value", "nothing")
+    words = error["msg"].removeprefix(_INPUT).removeprefix("Value error, ")[:_LONGEST]
+    if error["type"] in ("value_error", "assertion_error"):
+        return Problem(path, f"valid ({words})", kind_of(error["input"]))
+    return Problem(path, words, kind_of(error["input"]))
+
+
+def _written(data: Any) -> str:
+    try:
+        return json.dumps(data)
+    except (TypeError, RecursionError):
+        raise ValueError from None
+
+
+def _texts(part: Any) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, (dict, list)):
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from _texts(inner)
+
+
+def _holds_unchecked(schema: Any) -> bool:
+    if isinstance(schema, Mapping):
+        return any(key in UNCHECKED or _holds_unchecked(part) for key, part in schema.items())
+    return isinstance(schema, list) and any(_holds_unchecked(part) for part in schema)
+
+
+def _by_jsonschema(value: Any, schema: dict[str, Any]) -> tuple[Problem, ...]:
+    """Let jsonschema judge what `Checker` does not know, if it is installed."""
+    if importlib.util.find_spec("jsonschema") is None:
+        return ()
+    validators = importlib.import_module("jsonschema.validators")
+    validator = validators.validator_for(schema)(schema)
+    errors = sorted(validator.iter_errors(value), key=lambda e: json.dumps(list(e.absolute_path)))
+    return tuple(
+        Problem(tuple(e.absolute_path), f"valid by `{e.validator}`", kind_of(e.instance))
+        for e in errors[:_MOST]
+    )
