@@ -1,4 +1,4 @@
-"""Not calling a model provider that is down: a circuit breaker, and what any other must offer."""
+"""A circuit breaker that stops calls to a provider that is down, and the protocol for your own."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from loopmend._arguments import require_int
 __all__ = ["Breaker", "BreakerState", "CircuitBreaker"]
 
 BreakerState = Literal["closed", "open", "half_open"]
-"""Whether calls are let through: all of them, none, or one to see how it goes."""
+"""Whether it lets calls through: all of them, none, or one to test the provider."""
 
 
 @runtime_checkable
 class Breaker(Protocol):
-    """What is asked before a model is called, and told how the call went.
+    """Says before each model call whether to make it, and learns how the call went.
 
-    `CircuitBreaker` is one. This makes one of a `pybreaker.CircuitBreaker`:
+    `CircuitBreaker` is one. This class adapts a `pybreaker.CircuitBreaker`:
 
         class PyBreaker:
             def __init__(self, breaker: pybreaker.CircuitBreaker) -> None:
@@ -52,28 +52,28 @@ class Breaker(Protocol):
     """
 
     def is_open(self) -> bool:
-        """Say whether the next call is not to be made; ask right before making it."""
+        """Say whether to skip the next call; ask right before making it."""
 
     def record_success(self) -> None:
-        """Hear that a call went well."""
+        """Note that a call succeeded."""
 
     def record_failure(self, error: BaseException, /) -> None:
-        """Hear that a call failed, and how."""
+        """Note that a call failed, and how."""
 
 
 class CircuitBreaker:
-    """Opens after several failures in a row, and lets one call try again after a while.
+    """Opens after several failures in a row, and lets one call through again after a while.
 
-    Keep one for each provider and share it between agents, runs and threads; a copy of what
-    holds it shares it too. A call that is cancelled or interrupted says nothing about the
-    provider and never counts.
+    Keep one for each provider and share it between agents, runs and threads; copying an object
+    that holds it shares it too. A cancelled or interrupted call says nothing about the provider
+    and never counts.
 
     Args:
-        threshold: How many failures in a row open it.
-        cooldown: After how many seconds a call may try again.
+        threshold: How many failures in a row open the breaker.
+        cooldown: How many seconds until one call may try again.
         clock: Tells the time in seconds.
-        counts: Says whether an error is the provider's failure; all count if left out. Errors
-            that do not count neither open nor close it.
+        counts: Says whether an error is the provider's failure; by default all count. Errors
+            that do not count neither open nor close the breaker.
 
     >>> breaker = CircuitBreaker(threshold=2, counts=lambda error: isinstance(error, OSError))
     >>> for error in (TimeoutError(), ValueError(), TimeoutError()):
@@ -109,15 +109,15 @@ class CircuitBreaker:
 
     @property
     def state(self) -> BreakerState:
-        """Whether calls are let through; looking changes nothing, unlike `is_open`."""
+        """Whether it lets calls through; unlike `is_open`, reading this changes nothing."""
         with self._lock:
             return self._state_at(self._clock())
 
     def is_open(self) -> bool:
-        """Say whether the next call is not to be made; ask right before making it.
+        """Say whether to skip the next call; ask right before making it.
 
-        Once the cooldown is over one caller is told `False`, and all others `True` until the
-        outcome of that call is recorded. Where none is, another may try after one cooldown more.
+        After the cooldown one caller gets `False`, and all others get `True` until somebody records
+        the outcome of that call. If nobody does, another may try after one more cooldown.
 
         >>> now = 0.0
         >>> breaker = CircuitBreaker(threshold=1, clock=lambda: now)
@@ -137,7 +137,7 @@ class CircuitBreaker:
             return False
 
     def record_success(self) -> None:
-        """Close it, or forget the failures so far; while it is open late news changes nothing.
+        """Close it, or forget the failures so far; while it is open, late results change nothing.
 
         >>> breaker = CircuitBreaker(threshold=2)
         >>> breaker.record_failure(TimeoutError())
@@ -151,9 +151,9 @@ class CircuitBreaker:
                 self._failures, self._opened, self._tried = 0, None, None
 
     def record_failure(self, error: BaseException, /) -> None:
-        """Count a failure and open if it was one too many, or if it was the one to try again.
+        """Count a failure, and open if that is one too many or if this was the test call.
 
-        What `counts` raises is raised here.
+        Passes on what `counts` raises.
 
         >>> breaker = CircuitBreaker(threshold=1)
         >>> breaker.record_failure(KeyboardInterrupt())

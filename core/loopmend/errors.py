@@ -6,12 +6,13 @@ LoopmendError
 │   ├── InvalidJson             not strict JSON, or a field of the wrong type
 │   ├── MissingField            no usable `type` field
 │   └── UnknownType             a `type` that names no action
-├── NormalizationError          a model kept breaking the tool protocol (in `reading.retry`)
-└── TraceFormatError            a line is no recorded trace (also a ValueError)
+├── CapError                    a run reached its cap (in `mending.caps`)
+├── NormalizationError          a model kept breaking the tool protocol (in `mending.loop`)
+└── TraceFormatError            a line is not a recorded trace (also a ValueError)
 ```
 
-Arguments that are not text at all raise `TypeError`. Everything else that a model
-may emit is described by a returned value, never by an exception.
+Arguments that are not text at all raise `TypeError`. For everything else that a model
+may emit you get a value, never an exception.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class ActionParseError(LoopmendError, ValueError):
 
     Catch this one to tell "the model did not follow the protocol" from a bug.
 
-    >>> from loopmend import parse_action
+    >>> from loopmend.contracts import parse_action
     >>> try:
     ...     parse_action("Sure! Here is the action:")
     ... except ActionParseError as error:
@@ -52,13 +53,13 @@ class ActionParseError(LoopmendError, ValueError):
     """
 
     text: str
-    """The text as it was given to the parser."""
+    """The text that the parser got."""
 
 
 class InvalidJson(ActionParseError):
     """The text is not strict JSON, or a field of the action has the wrong type.
 
-    >>> from loopmend import parse_action
+    >>> from loopmend.contracts import parse_action
     >>> try:
     ...     parse_action('{"type": "final", "content": NaN}')
     ... except InvalidJson as error:
@@ -109,7 +110,7 @@ class InvalidJson(ActionParseError):
 class MissingField(ActionParseError):
     """The JSON is not an object, or its `type` is absent or not a string.
 
-    >>> from loopmend import parse_action
+    >>> from loopmend.contracts import parse_action
     >>> try:
     ...     parse_action('{"name": "search", "arguments": {}}')
     ... except MissingField as error:
@@ -132,7 +133,7 @@ class MissingField(ActionParseError):
 class UnknownType(ActionParseError):
     """The `type` is a string, but none of `final`, `tool_call` and `ask_user`.
 
-    >>> from loopmend import parse_action
+    >>> from loopmend.contracts import parse_action
     >>> try:
     ...     parse_action('{"type": "explode"}')
     ... except UnknownType as error:
@@ -153,11 +154,11 @@ class UnknownType(ActionParseError):
 
 
 class TraceFormatError(LoopmendError, ValueError):
-    """A line is no trace, or one of a version that this package does not know.
+    """A line is not a trace, or has a version that this package does not support.
 
     >>> from loopmend import Trace
     >>> Trace.from_json("{}")
     Traceback (most recent call last):
         ...
-    loopmend.errors.TraceFormatError: a trace of version 1 to 1 is needed, not None
+    loopmend.errors.TraceFormatError: unsupported trace version None (supported: 1)
     """

@@ -18,7 +18,7 @@ from loopmend._text import WHITESPACE, trim
 from loopmend.errors import InvalidJson, JsonErrorCategory, MissingField, UnknownType
 from loopmend.wire import Tagged
 
-__all__ = ["AgentAction", "AskUser", "Final", "ToolCall", "parse_action"]
+__all__ = ["AgentAction", "AskUser", "FinalAnswer", "ToolCall", "parse_action"]
 
 
 # What can be left over, unread, when a text stops within a word or a number.
@@ -29,10 +29,10 @@ _LONGEST_TORN_TOKEN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Final:
+class FinalAnswer:
     """The model is done and answers the user.
 
-    >>> Final("Paris").content
+    >>> FinalAnswer("Paris").content
     'Paris'
     """
 
@@ -72,7 +72,7 @@ class AskUser:
     type: Literal["ask_user"] = "ask_user"
 
 
-AgentAction = Annotated[Union[Final, ToolCall, AskUser], Tagged("type")]
+AgentAction = Annotated[Union[FinalAnswer, ToolCall, AskUser], Tagged("type")]
 """One of the three actions, told apart by `type`."""
 
 
@@ -89,7 +89,7 @@ def parse_action(content: str) -> AgentAction:
     ToolCall(name='search', arguments={'q': 'rust'}, type='tool_call')
     >>> fence = "`" * 3
     >>> parse_action(fence + 'json\n{"type": "final", "content": "done"}\n' + fence)
-    Final(content='done', type='final')
+    FinalAnswer(content='done', type='final')
     """
     if not isinstance(content, str):
         raise not_text(content, "content")
@@ -101,7 +101,7 @@ def parse_action(content: str) -> AgentAction:
     if not isinstance(value, dict) or not isinstance(kind := value.get("type"), str):
         raise MissingField("type", content)
     if kind == "final":
-        return Final(_string(value, "content", content))
+        return FinalAnswer(_string(value, "content", content))
     if kind == "tool_call":
         name = _string(value, "name", content)
         if "arguments" not in value:

@@ -74,7 +74,7 @@ class ActionCandidate:
 class TaskExecutionPlan:
     """What should happen next, and what else was considered.
 
-    >>> from loopmend import TaskStateInput, synthesize_task_state
+    >>> from loopmend.contracts import TaskStateInput, synthesize_task_state
     >>> turn = TaskStateInput("hello")
     >>> plan(synthesize_task_state(turn), turn).selected.value
     'AnswerDirectly'
@@ -155,7 +155,7 @@ def plan(state: TaskOperatingState, input: TaskStateInput) -> TaskExecutionPlan:
     Raises:
         TypeError: An argument is of another type.
 
-    >>> from loopmend import TaskStateInput, synthesize_task_state
+    >>> from loopmend.contracts import TaskStateInput, synthesize_task_state
     >>> turn = TaskStateInput(
     ...     "go", intents=["execution"], provider_breaker_open=True,
     ...     previous_turn_had_protocol_issues=True,

@@ -48,7 +48,7 @@ class TerminationOk:
 class NotAnObject:
     """The trace is not a JSON object.
 
-    >>> from loopmend import classify_termination
+    >>> from loopmend.contracts import classify_termination
     >>> classify_termination([1, 2])
     NotAnObject(kind='NotAnObject')
     """
@@ -61,7 +61,7 @@ class NotAnObject:
 class MissingExitCode:
     """There is no `exit_code`, or it is not a 64-bit integer.
 
-    >>> from loopmend import classify_termination
+    >>> from loopmend.contracts import classify_termination
     >>> classify_termination({"exit_code": "0"})
     MissingExitCode(kind='MissingExitCode')
     """
@@ -74,7 +74,7 @@ class MissingExitCode:
 class UnknownReason:
     """The reason is none of the five, or missing although the run failed.
 
-    >>> from loopmend import classify_termination
+    >>> from loopmend.contracts import classify_termination
     >>> classify_termination({"exit_code": 2})
     UnknownReason(got='<missing>', kind='UnknownReason')
     """
@@ -89,7 +89,7 @@ class UnknownReason:
 class ExitCodeMismatch:
     """The exit code does not belong to the reason.
 
-    >>> from loopmend import classify_termination
+    >>> from loopmend.contracts import classify_termination
     >>> classify_termination({"exit_code": 1, "reason": "timeout"}).expected
     2
     """
@@ -108,7 +108,7 @@ class ExitCodeMismatch:
 class FinalAnswerWithoutAnswerField:
     """The run says that it answered, but holds no answer string.
 
-    >>> from loopmend import classify_termination
+    >>> from loopmend.contracts import classify_termination
     >>> classify_termination({"exit_code": 0})
     FinalAnswerWithoutAnswerField(kind='FinalAnswerWithoutAnswerField')
     """
@@ -135,7 +135,7 @@ ReactTerminationOutcome = Annotated[
 class GrammarOk:
     r"""The scratchpad is grammatical.
 
-    >>> from loopmend import classify_scratchpad_grammar
+    >>> from loopmend.contracts import classify_scratchpad_grammar
     >>> classify_scratchpad_grammar("Thought: a\nAction: b")
     GrammarOk(blocks=1, kind='Ok')
     """
@@ -150,7 +150,7 @@ class GrammarOk:
 class EmptyScratchpad:
     """The scratchpad is blank.
 
-    >>> from loopmend import classify_scratchpad_grammar
+    >>> from loopmend.contracts import classify_scratchpad_grammar
     >>> classify_scratchpad_grammar(" ")
     EmptyScratchpad(kind='Empty')
     """
@@ -163,7 +163,7 @@ class EmptyScratchpad:
 class MissingThought:
     """There is neither a `Thought:` nor a `Final Answer:`.
 
-    >>> from loopmend import classify_scratchpad_grammar
+    >>> from loopmend.contracts import classify_scratchpad_grammar
     >>> classify_scratchpad_grammar("Action: b")
     MissingThought(block=0, kind='MissingThought')
     """
@@ -178,7 +178,7 @@ class MissingThought:
 class MissingAction:
     r"""A thought leads neither to an action nor to the final answer.
 
-    >>> from loopmend import classify_scratchpad_grammar
+    >>> from loopmend.contracts import classify_scratchpad_grammar
     >>> classify_scratchpad_grammar("Thought: a\nAction: b\nThought: c")
     MissingAction(block=1, kind='MissingAction')
     """
@@ -193,7 +193,7 @@ class MissingAction:
 class ActionAfterFinalAnswer:
     r"""An action follows the final answer.
 
-    >>> from loopmend import classify_scratchpad_grammar
+    >>> from loopmend.contracts import classify_scratchpad_grammar
     >>> classify_scratchpad_grammar("Final Answer: 4\nAction: b")
     ActionAfterFinalAnswer(block=0, kind='ActionAfterFinalAnswer')
     """
@@ -215,7 +215,7 @@ ReactGrammarOutcome = Annotated[
 class BoundOk:
     """The run kept its budget.
 
-    >>> from loopmend import classify_iteration_bound
+    >>> from loopmend.contracts import classify_iteration_bound
     >>> classify_iteration_bound({"iterations": 3}, 5)
     BoundOk(kind='Ok')
     """
@@ -228,7 +228,7 @@ class BoundOk:
 class IterationsExceedBudget:
     """The run took more iterations than it was allowed.
 
-    >>> from loopmend import classify_iteration_bound
+    >>> from loopmend.contracts import classify_iteration_bound
     >>> classify_iteration_bound({"iterations": 10}, 5).max
     5
     """
@@ -245,7 +245,7 @@ class IterationsExceedBudget:
 class IterationsNegative:
     """The count of iterations is negative.
 
-    >>> from loopmend import classify_iteration_bound
+    >>> from loopmend.contracts import classify_iteration_bound
     >>> classify_iteration_bound({"iterations": -1}, 5).got
     -1
     """

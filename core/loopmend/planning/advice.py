@@ -61,7 +61,7 @@ class Draft:
             if self._leave_out(source):
                 self._note(
                     "hint_annotated",
-                    f"{cause} ({source}) is a hint to the model, not an action that competes.",
+                    f"{cause} ({source}) is a hint to the model, not a competing action.",
                 )
 
     def cap_retries(self, streak: int, most: int) -> None:
@@ -69,8 +69,8 @@ class Draft:
         if streak >= most and self._leave_out(RETRY_RULE):
             self._note(
                 "retry_capped",
-                f"{PlannedAction.NORMALIZATION_RETRY} ({RETRY_RULE}) is left out: corrected "
-                f"{streak} time(s) in a row, and the most is {most}.",
+                f"{PlannedAction.NORMALIZATION_RETRY} ({RETRY_RULE}) is left out: the model "
+                f"was corrected {streak} time(s) in a row, and the limit is {most}.",
             )
 
     def fall_back(self) -> None:
@@ -102,7 +102,7 @@ class Draft:
         for action, group in grouped.items():
             if len(group) > 1:
                 by = " and ".join(proposal.source for proposal in group)
-                self._note("duplicate_merged", f"{action} is listed once, as {by} agree on it.")
+                self._note("duplicate_merged", f"{action} is listed once: {by} agree on it.")
 
     def put_blocker_first(self, kind: DifferenceKind) -> None:
         """Rank the blocker before whatever needs inference, unless that is certain."""

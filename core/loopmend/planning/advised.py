@@ -1,4 +1,4 @@
-"""Values: a plan that was advised, and how it departs from the contract's."""
+"""Values: an advised plan, and how it departs from the contract's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ DifferenceKind = Literal[
 class PlanDifference:
     """One way in which an advised plan departs from the contract's.
 
-    >>> from loopmend import Planner, TaskStateInput
+    >>> from loopmend import Planner
+    >>> from loopmend.contracts import TaskStateInput
     >>> turn = TaskStateInput("hello", provider_breaker_open=True)
     >>> [difference.kind for difference in Planner().advise(turn).differences]
     ['blocker_in_conversation']
@@ -41,9 +42,10 @@ class PlanDifference:
 
 @dataclass(frozen=True, slots=True)
 class AdvisedPlan:
-    """What is advised to happen next, beside what the contract selects.
+    """What the planner advises to do next, and what the contract selects.
 
-    >>> from loopmend import Planner, TaskStateInput
+    >>> from loopmend import Planner
+    >>> from loopmend.contracts import TaskStateInput
     >>> advised = Planner().advise(TaskStateInput("hello", provider_breaker_open=True))
     >>> advised.selected.value, advised.contract.selected.value
     ('ReturnBlocker', 'AnswerDirectly')
@@ -52,15 +54,17 @@ class AdvisedPlan:
     contract: TaskExecutionPlan
     """What `plan` returns."""
     advised: TaskExecutionPlan
-    """What is advised instead; equal to the contract's where nothing differs."""
+    """What the planner advises; equal to the contract's plan if nothing differs."""
     sources: tuple[str, ...]
     """Who proposed each advised candidate, such as `rule 3`, `fallback` or `own rule cheap`."""
     differences: tuple[PlanDifference, ...]
-    """In which ways the two depart; empty exactly where they are equal."""
+    """How the two differ; empty exactly when they are equal."""
+    correction: str | None
+    """What to tell the model about its last reply, if that broke the tool protocol."""
     hints: tuple[str, ...]
-    """What to tell the model along with the step, whichever action was selected."""
+    """What rules 9 and 10 would tell the model; advice, as they guess at the user's taste."""
     state: TaskOperatingState
-    """What was planned from."""
+    """The state that the plan is based on."""
     input: TaskStateInput
     """What the host knew."""
 
@@ -71,12 +75,12 @@ class AdvisedPlan:
 
     @property
     def selected(self) -> PlannedAction:
-        """The action that is advised."""
+        """The advised action."""
         return self.advised.selected
 
     @property
     def selected_rationale(self) -> str:
-        """Why it is advised."""
+        """Why the planner advises it."""
         return self.advised.selected_rationale
 
     def _repr_html_(self) -> str:

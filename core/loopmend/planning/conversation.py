@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from loopmend._arguments import not_text
 from loopmend.contracts.synthesis import extract_echo_fragments
-from loopmend.contracts.task_input import TaskStateInput, ToolSearchStats
+from loopmend.contracts.task_input import RetrievalMetrics, TaskStateInput, ToolSearchStats
 
 __all__ = ["observe_conversation", "response_skeleton"]
 
@@ -17,11 +17,13 @@ _SHORT: Final = 60
 _CODE: Final = re.compile(r"^\s{0,3}```", re.MULTILINE)
 _LIST: Final = re.compile(r"^\s{0,8}(?:[-*+]|\d{1,3}[.)])\s", re.MULTILINE)
 _HEADING: Final = re.compile(r"^#{1,6}\s", re.MULTILINE)
+# Where nobody knows how well retrieval went, there is no gap to look into.
+_UNKNOWN_RECALL: Final = RetrievalMetrics(budget_utilization=1.0)
 _TABLE: Final = re.compile(r"^\s{0,3}\|.*\|\s*$", re.MULTILINE)
 
 
 def response_skeleton(text: str) -> str:
-    r"""Return how a reply is built, without what it says.
+    r"""Return the structure of a reply, without its content.
 
     Raises:
         TypeError: `text` is not a `str`.
@@ -52,17 +54,17 @@ def observe_conversation(
 ) -> TaskStateInput:
     """Return what the planner can know from a conversation and what the host adds.
 
-    With tools at hand a turn counts as a task, without them as talk, unless the host
-    names the intents itself.
+    With tools a turn counts as a task, without them as conversation, unless the host names the
+    intents itself.
 
     Args:
         user_messages: What the user wrote, oldest first.
         replies: What the model answered, oldest first, without its tool calls.
-        tool_count: How many tools it is offered.
+        tool_count: How many tools the model has.
         known: Any field of `TaskStateInput` that the host knows better.
 
     Raises:
-        TypeError: A message is not a `str`, or `known` names no field.
+        TypeError: A message is not a `str`, or `known` names an unknown field.
 
     >>> observed = observe_conversation(["book a flight"], tool_count=3, authority="Creator")
     >>> observed.intents, observed.authority
@@ -72,6 +74,7 @@ def observe_conversation(
     fields: dict[str, Any] = {
         "user_content": user_messages[-1] if user_messages else "",
         "intents": ("execution",) if tool_count else (),
+        "retrieval_metrics": _UNKNOWN_RECALL,
         "tool_search_stats": ToolSearchStats(tool_count, tool_count) if tool_count else None,
         # Short replies are all alike in their structure, which says nothing.
         "recent_response_skeletons": [

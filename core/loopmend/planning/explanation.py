@@ -13,7 +13,7 @@ from loopmend.contracts.planner import ActionCandidate, PlannedAction, TaskExecu
 from loopmend.planning.advised import AdvisedPlan
 from loopmend.planning.wording import one_line, source_of
 
-__all__ = ["Explanation", "PlanRow", "explain"]
+__all__ = ["Explanation", "PlanRow", "action_in_words", "explain"]
 
 _LONGEST: Final = 160
 _HEADER: Final = ("", "rank", "action", "confidence", "source", "rationale")
@@ -21,10 +21,10 @@ _IN_WORDS: Final = {
     PlannedAction.ANSWER_DIRECTLY: "answer directly",
     PlannedAction.CONTINUE_CENTRALIZED: "go on with the model call",
     PlannedAction.INSPECT_MEMORY: "look deeper into memory",
-    PlannedAction.COMPOSE_SKILL: "make the skill that is missing",
-    PlannedAction.COMPOSE_SUBAGENT: "make a specialist",
+    PlannedAction.COMPOSE_SKILL: "create the missing skill",
+    PlannedAction.COMPOSE_SUBAGENT: "create a specialist",
     PlannedAction.DELEGATE_TO_SPECIALIST: "hand over to a specialist",
-    PlannedAction.RETURN_BLOCKER: "tell the user why it cannot go on",
+    PlannedAction.RETURN_BLOCKER: "tell the user why the run cannot go on",
     PlannedAction.NORMALIZATION_RETRY: "correct the model",
 }
 
@@ -51,9 +51,9 @@ class PlanRow:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A plan, made readable.
+    """A plan in readable form.
 
-    >>> from loopmend import TaskStateInput, plan, synthesize_task_state
+    >>> from loopmend.contracts import TaskStateInput, plan, synthesize_task_state
     >>> turn = TaskStateInput("hello")
     >>> print(explain(plan(synthesize_task_state(turn), turn)).table())
        rank  action          confidence  source  rationale
@@ -61,12 +61,12 @@ class Explanation:
     """
 
     text: str
-    """What is done, why, what else was considered, and what departs from the contract."""
+    """What to do, why, the alternatives, and where it departs from the contract."""
     rows: tuple[PlanRow, ...]
     """The candidates, best first."""
 
     def table(self) -> str:
-        """Return the candidates as aligned lines of text; `>` marks what is selected."""
+        """Return the candidates as aligned lines of text; `>` marks the selected one."""
         cells = [_HEADER, *map(_cells, self.rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         return "\n".join(_line(row, widths) for row in cells)
@@ -78,20 +78,30 @@ class Explanation:
         return html_of("plan", self)
 
 
-def explain(plan: TaskExecutionPlan | AdvisedPlan) -> Explanation:
-    """Say in words and as a table what is planned and why.
+def action_in_words(action: PlannedAction) -> str:
+    """Return what an action means, in a few words.
 
-    Rationales may hold what a model or a user wrote: they are shown on one line, without
-    control characters, and cut where they are long.
+    >>> action_in_words(PlannedAction.INSPECT_MEMORY)
+    'look deeper into memory'
+    """
+    return _IN_WORDS[action]
+
+
+def explain(plan: TaskExecutionPlan | AdvisedPlan) -> Explanation:
+    """Say in words and as a table what the plan is and why.
+
+    Rationales may hold what a model or a user wrote, so each is on one line, without control
+    characters, and shortened if long.
 
     Raises:
-        TypeError: `plan` is no plan.
+        TypeError: `plan` is not a plan.
 
-    >>> from loopmend import Planner, TaskStateInput
+    >>> from loopmend import Planner
+    >>> from loopmend.contracts import TaskStateInput
     >>> turn = TaskStateInput("hello", provider_breaker_open=True)
     >>> print(explain(Planner().advise(turn)).text)
     ... # doctest: +NORMALIZE_WHITESPACE
-    Next: tell the user why it cannot go on (ReturnBlocker).
+    Next: tell the user why the run cannot go on (ReturnBlocker).
     Why: Provider circuit breaker open; cannot proceed with inference.
     Also considered: AnswerDirectly (0.80).
     The contract selects AnswerDirectly. The difference: ReturnBlocker ranks before
@@ -130,25 +140,24 @@ def _told(plan: TaskExecutionPlan, rows: tuple[PlanRow, ...]) -> list[str]:
     others = [f"{row.action} ({row.confidence:.2f})" for row in rows if not row.selected]
     return [
         f"Next: {_IN_WORDS[plan.selected]} ({plan.selected}).",
-        f"Why: {_ended(why)}" if why else "No reason is given.",
+        f"Why: {_ended(why)}" if why else "The plan gives no reason.",
         f"Also considered: {', '.join(others)}." if others else "Nothing else was considered.",
     ]
 
 
 def _advice(plan: AdvisedPlan) -> list[str]:
     """Say what departs from the contract, and what to tell the model."""
-    told = ["The contract says the same."]
+    told = ["The contract agrees."]
     if plan.differences:
         same = plan.contract.selected is plan.selected
         selects = "the same action" if same else plan.contract.selected
         count = "difference" if len(plan.differences) == 1 else "differences"
         messages = (_ended(one_line(d.message, 2 * _LONGEST)) for d in plan.differences)
         told = [f"The contract selects {selects}. The {count}:", *messages]
+    if plan.correction is not None:
+        told += ["Tell the model:", _ended(one_line(plan.correction, 2 * _LONGEST))]
     if plan.hints:
-        told += [
-            "To tell the model:",
-            *(_ended(one_line(hint, 2 * _LONGEST)) for hint in plan.hints),
-        ]
+        told += ["Hints:", *(_ended(one_line(hint, 2 * _LONGEST)) for hint in plan.hints)]
     return told
 
 

@@ -1,4 +1,4 @@
-"""What a plan would have the model know, whichever action was selected."""
+"""What a plan has to tell the model: the mistake to avoid, and how to go on with the user."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Final
 
 from loopmend.contracts.planner import PlannedAction, TaskExecutionPlan
 from loopmend.contracts.task_state import TaskOperatingState
-from loopmend.reading.retry import FORMATS, AskedDialect
+from loopmend.mending.corrections import FORMS, Form, mistake_in_words
+from loopmend.reading.turn import FailurePattern
 
-__all__ = ["plan_hints"]
+__all__ = ["plan_correction", "plan_hints"]
 
 _PROTOCOL: Final = "Your last reply broke the tool protocol."
 # The words of the synthesis, for states that were made in another way.
@@ -18,30 +19,40 @@ _ENGAGEMENT: Final = (
 )
 
 
-def plan_hints(
-    planned: TaskExecutionPlan, state: TaskOperatingState, *, dialect: AskedDialect = "native"
-) -> tuple[str, ...]:
-    """Return what to tell the model along with a step, besides acting on the plan.
-
-    The contract selects one action, so that what a less confident rule has to say would be
-    lost: a reminder of the protocol, a hint to vary, a hint that the user is losing interest.
+def plan_correction(
+    planned: TaskExecutionPlan, *, form: Form = "native", mistake: FailurePattern | None = None
+) -> str | None:
+    """Return what to tell the model about its last reply, if that broke the tool protocol.
 
     Args:
         planned: The plan.
-        state: What it was made from.
-        dialect: How the model is asked to write.
+        form: The form that the model is asked for.
+        mistake: What was wrong with the reply, if known.
 
-    >>> from loopmend import TaskStateInput, plan, synthesize_task_state
-    >>> turn = TaskStateInput("go", intents=["execution"], recent_response_skeletons=["list"] * 3)
-    >>> state = synthesize_task_state(turn)
-    >>> plan_hints(plan(state, turn), state)
+    >>> from loopmend.contracts import TaskStateInput, plan, synthesize_task_state
+    >>> turn = TaskStateInput("go", ["execution"], previous_turn_had_protocol_issues=True)
+    >>> planned = plan(synthesize_task_state(turn), turn)
+    >>> plan_correction(planned, mistake=FailurePattern.EMPTY)[:55]
+    'In your last turn: Your reply was empty. Call the tool '
+    """
+    if all(each.action is not PlannedAction.NORMALIZATION_RETRY for each in planned.candidates):
+        return None
+    said = _PROTOCOL if mistake is None else f"In your last turn: {mistake_in_words(mistake)}"
+    return f"{said} {FORMS[form]}."
+
+
+def plan_hints(state: TaskOperatingState) -> tuple[str, ...]:
+    """Return what rules 9 and 10 would tell the model, whichever action wins.
+
+    They are guesses about taste: a user who asked for tables wants the same structure again.
+
+    >>> from loopmend.contracts import TaskStateInput, synthesize_task_state
+    >>> turn = TaskStateInput("go", recent_response_skeletons=["list"] * 3)
+    >>> plan_hints(synthesize_task_state(turn))
     ('Vary the structure of the reply: the latest ones are all built alike.',)
     """
-    actions = {candidate.action for candidate in planned.candidates}
     history = state.behavioral_history
     hints = []
-    if PlannedAction.NORMALIZATION_RETRY in actions:
-        hints.append(f"{_PROTOCOL} {FORMATS[dialect]}")
     if history.variation_hint:
         hints.append(history.variation_hint)
     elif history.structural_repetition:

@@ -1,11 +1,12 @@
-"""A planner that can be used: the contract's rules, the user's own, and what is advised.
+"""A usable planner: the contract's rules, your own, and the advice that follows from both.
 
-The contract stays what it is, and `AdvisedPlan.contract` is what `plan` returns. Advised is:
+The contract stays as it is, and `AdvisedPlan.contract` is what `plan` returns. The advice differs
+in four ways:
 
-- a correction is not repeated without end,
-- with an open breaker nothing is tried that needs inference, in a conversation neither,
-- what a rule has to tell the model is a hint, whichever action is selected,
-- each action is listed once.
+- it does not correct the model without end,
+- with an open breaker it tries nothing that needs inference, not even in a conversation,
+- what rules 9 and 10 have to tell the model is a hint, whichever action wins,
+- it lists each action once.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from loopmend.contracts.planner import ActionCandidate, PlannedAction, plan
 from loopmend.contracts.synthesis import synthesize_task_state
 from loopmend.contracts.task_input import TaskStateInput
 from loopmend.contracts.task_state import TaskClassification, TaskOperatingState
+from loopmend.mending.corrections import FORMS, Form
 from loopmend.planning.advice import Draft, Proposal
 from loopmend.planning.advised import AdvisedPlan
-from loopmend.planning.hints import plan_hints
+from loopmend.planning.hints import plan_correction, plan_hints
 from loopmend.planning.wording import is_settled, one_line, sources_of
-from loopmend.reading.retry import FORMATS, AskedDialect
+from loopmend.reading.turn import FailurePattern
 
 __all__ = ["PlanRule", "Planner"]
 
@@ -32,9 +34,10 @@ _LONGEST_NAME: Final = 40
 
 
 class PlanRule(Protocol):
-    """Proposes one thing that could happen next: any function of this form can be a rule.
+    """Proposes one thing to do next: any function with this signature can be a rule.
 
-    >>> from loopmend import ActionCandidate, PlannedAction, Planner, TaskStateInput
+    >>> from loopmend import Planner
+    >>> from loopmend.contracts import ActionCandidate, PlannedAction, TaskStateInput
     >>> def unsure(state, input):
     ...     if "?!" in input.user_content:
     ...         return ActionCandidate(PlannedAction.INSPECT_MEMORY, 0.96, "They insist.")
@@ -50,14 +53,14 @@ class PlanRule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Plans what should happen next, by the contract's rules and by the user's.
+    """Plans what should happen next, by the contract's rules and yours.
 
-    Rules of the user's own are asked in every turn, also in conversations, and ranked with the
-    contract's. The contract's fallback (0.6) stays what they compete with. While a provider's
-    breaker is open, only a rule that is certain (1.0) comes before the blocker: that is how a
-    host says that it can do without the provider.
+    The planner calls your rules in every turn, including conversations, and ranks them with the
+    contract's. They still compete with the contract's fallback (0.6). While a provider's breaker is
+    open, only a rule with confidence 1.0 comes before the blocker: that is how a host says that it
+    can do without the provider.
 
-    >>> from loopmend import TaskStateInput
+    >>> from loopmend.contracts import TaskStateInput
     >>> turn = TaskStateInput(
     ...     "go", intents=["execution"], remaining_budget_tokens=1000,
     ...     previous_turn_had_protocol_issues=True, normalization_retry_streak=2,
@@ -68,11 +71,11 @@ class Planner:
     """
 
     rules: Sequence[PlanRule] = ()
-    """The user's own rules, in order."""
+    """Your own rules, in order."""
     max_normalization_retries: int = MAX_NORMALIZATION_RETRIES
-    """How often in a row the model is corrected at most."""
-    dialect: AskedDialect = "native"
-    """How the model is asked to write, for the hints."""
+    """How often in a row to correct the model at most."""
+    form: Form = "native"
+    """The form that the model is asked for; it sets the wording of a correction."""
 
     def __post_init__(self) -> None:
         rules: tuple[object, ...] = tuple(self.rules)
@@ -83,39 +86,42 @@ class Planner:
         object.__setattr__(self, "rules", rules)
         require_int(self.max_normalization_retries, "max_normalization_retries")
         if self.max_normalization_retries < 0:
-            msg = "`max_normalization_retries` must not be negative"
+            msg = "`max_normalization_retries` must be 0 or more"
             raise ValueError(msg)
-        _check_dialect(self.dialect)
+        _check_form(self.form)
 
     def advise(
         self,
         input: TaskStateInput,
         state: TaskOperatingState | None = None,
         *,
-        dialect: AskedDialect | None = None,
+        form: Form | None = None,
+        mistake: FailurePattern | None = None,
     ) -> AdvisedPlan:
         """Rank what could happen next and say how that departs from the contract.
 
         Args:
             input: What the host knows.
-            state: What to plan from; synthesized from the input when left out.
-            dialect: How the model is asked to write, if in another way than the planner's.
+            state: The state to plan from; by default synthesized from the input.
+            form: The form that the model is asked for, if it is not the planner's.
+            mistake: What was wrong with a reply that broke the protocol, if known.
 
         Raises:
-            TypeError: An argument is of another type, or a rule returned something else than a
+            TypeError: An argument has the wrong type, or a rule returned something other than a
                 candidate or `None`.
-            ValueError: A rule's confidence is not from 0 to 1, or there is no such dialect.
+            ValueError: A rule's confidence is not between 0 and 1, or the form is unknown.
         """
-        asked = self.dialect if dialect is None else dialect
-        _check_dialect(asked)
+        asked = self.form if form is None else form
+        _check_form(asked)
         if state is None:
             state = synthesize_task_state(input)
         contract = plan(state, input)
         breaker_open = state.runtime_constraints.provider_breaker_open
         if not self.rules and not breaker_open and is_settled(contract):
             # Most steps are such, and a host may plan each step of each run.
-            hints = plan_hints(contract, state, dialect=asked)
-            return AdvisedPlan(contract, contract, sources_of(contract), (), hints, state, input)
+            hints = plan_hints(state)
+            sources = sources_of(contract)
+            return AdvisedPlan(contract, contract, sources, (), None, hints, state, input)
         draft = Draft(contract)
         draft.annotate_hints()
         draft.cap_retries(input.normalization_retry_streak, self.max_normalization_retries)
@@ -128,8 +134,9 @@ class Planner:
             is_talk = state.classification == TaskClassification.CONVERSATION
             draft.put_blocker_first("blocker_in_conversation" if is_talk else "breaker_first")
         advised, sources, differences = draft.finish()
-        hints = plan_hints(advised, state, dialect=asked)
-        return AdvisedPlan(contract, advised, sources, differences, hints, state, input)
+        told = plan_correction(advised, form=asked, mistake=mistake)
+        hints = plan_hints(state)
+        return AdvisedPlan(contract, advised, sources, differences, told, hints, state, input)
 
     def _own(self, state: TaskOperatingState, input: TaskStateInput) -> Iterator[Proposal]:
         for rule in self.rules:
@@ -164,12 +171,12 @@ def _confidence(value: object, name: str) -> float:
         msg = f"{name}: `confidence` must be a number, not {type(value).__name__}"
         raise TypeError(msg)
     if not 0 <= value <= 1:
-        msg = f"{name}: `confidence` must be from 0 to 1"
+        msg = f"{name}: `confidence` must be between 0 and 1"
         raise ValueError(msg)
     return float(value)
 
 
-def _check_dialect(dialect: object) -> None:
-    if dialect not in FORMATS:
-        msg = f"`dialect` must be one of {', '.join(FORMATS)}, not {dialect!r}"
+def _check_form(form: object) -> None:
+    if form not in FORMS:
+        msg = f"`form` must be one of {', '.join(FORMS)}, not {form!r}"
         raise ValueError(msg)

@@ -1,0 +1,200 @@
+"""Detecting a run that goes in circles: the same call, failing calls, the same agents in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, Union
+
+from loopmend._arguments import require_int
+from loopmend.mending.call_results import CallResult, cut, found_with, in_brief, useful
+
+__all__ = ["GoOn", "LoopDecision", "LoopKind", "LoopPolicy", "Nudge", "Stop", "answer_from"]
+
+_LONGEST_QUESTION: Final = 500
+
+LoopKind = Literal["repeat", "failing", "handoff"]
+"""How a run goes in circles: the same call with the same result, one failure after another, or the
+work handed back and forth."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """Nothing repeats often enough.
+
+    >>> LoopPolicy().decide([])
+    GoOn(repeats=0)
+    """
+
+    repeats: int
+    """How often the run has made the latest call without progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """Tell the model that it is repeating itself.
+
+    >>> call = CallResult("search", {"q": "rust"}, "nothing found")
+    >>> LoopPolicy().decide([call] * 2).repeats
+    2
+    """
+
+    call: CallResult
+    repeats: int
+    content: str
+    """What to tell the model."""
+    kind: LoopKind = "repeat"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End the run.
+
+    >>> call = CallResult("search", {"q": "rust"}, "nothing found")
+    >>> print(LoopPolicy(stop_after=6).decide([call] * 6).content)
+    Stopped: search was called 6 times with the same arguments and the same result: nothing found
+    """
+
+    call: CallResult
+    repeats: int
+    content: str
+    """What to tell the user."""
+    kind: LoopKind = "repeat"
+
+
+LoopDecision = Union[GoOn, Nudge, Stop]
+"""What to do about a run's latest calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPolicy:
+    """Decides from the calls of a run whether it goes in circles.
+
+    A call is a repeat if its name, its arguments and its result are the same as last time. Anything
+    new in between, a call or a result, is progress: the count starts again. So polling counts only
+    while nothing changes. Handing the work to the same agent again is a repeat whatever the reason.
+    A tool that keeps failing counts with other arguments, too, but for its first retry.
+
+    >>> polls = [CallResult("status", {}, f"{percent} %") for percent in range(9)]
+    >>> LoopPolicy().decide(polls)
+    GoOn(repeats=1)
+    >>> queries = [CallResult("sql", f"select {n}", "OperationalError: locked") for n in range(3)]
+    >>> LoopPolicy().decide(queries).kind
+    'failing'
+    """
+
+    warn_after: int = 2
+    """Repeats before the model is told."""
+    stop_after: int | None = None
+    """Repeats before the run ends; never by default, because polling and scrolling repeat, too."""
+    window: int = 30
+    """How many of the latest calls count."""
+    exclude_tools: Collection[str] = field(default_factory=frozenset)
+    """Tools that may repeat freely."""
+
+    def __post_init__(self) -> None:
+        for name in ("warn_after", "window"):
+            require_int(getattr(self, name), name)
+        if self.stop_after is not None:
+            require_int(self.stop_after, "stop_after")
+        last = self.warn_after if self.stop_after is None else self.stop_after
+        if not 1 < self.warn_after <= last:
+            given = f"warn_after={self.warn_after} and stop_after={self.stop_after}"
+            msg = f"expected 1 < warn_after <= stop_after, not {given}"
+            raise ValueError(msg)
+        object.__setattr__(self, "exclude_tools", frozenset(self.exclude_tools))
+
+    def decide(self, calls: Sequence[CallResult], question: str = "") -> LoopDecision:
+        """Go on, nudge the model, or stop.
+
+        Args:
+            calls: The calls of this run, oldest first.
+            question: What the user asked; a nudge repeats it.
+        """
+        recent = [call for call in calls[-self.window :] if call.name not in self.exclude_tools]
+        if not recent:
+            return GoOn(0)
+        last = recent[-1]
+        kind: LoopKind = "repeat" if last.handoff is None else "handoff"
+        repeats = _repeats(recent)
+        # The first retry after an error is what a model should do.
+        retries = _failures(recent) - 1
+        if retries > repeats:
+            kind, repeats = "failing", retries
+        if repeats < self.warn_after:
+            return GoOn(repeats)
+        if self.stop_after is None or repeats < self.stop_after:
+            return Nudge(last, repeats, _nudge(last, repeats, kind, question), kind)
+        return Stop(last, repeats, _stopped(recent, repeats, kind), kind)
+
+
+def _repeats(recent: Sequence[CallResult]) -> int:
+    """Count how often the last call was made since anything new was called or returned."""
+    last = recent[-1]
+    name, outcome = last.name, last.outcome()
+    if sum(call.name == name and call.outcome() == outcome for call in recent) == 1:
+        return 1  # the usual case, without writing arguments down
+    made = [call.call() for call in recent]
+    outcomes: dict[tuple[str, str], str] = {}
+    news = 0
+    for at, call in enumerate(recent):
+        # A result that changed since the last time is news, even if it was there before.
+        if outcomes.get(made[at]) != call.outcome():
+            outcomes[made[at]] = call.outcome()
+            news = at
+    return made[news:].count(made[-1])
+
+
+def _failures(recent: Sequence[CallResult]) -> int:
+    """Count the failures of the last tool since any tool did what was asked."""
+    count = 0
+    for call in reversed(recent):
+        if not call.fails():
+            break
+        count += call.name == recent[-1].name
+    return count
+
+
+def _nudge(last: CallResult, repeats: int, kind: LoopKind, question: str) -> str:
+    # The instruction stands last, with the question: that is what models follow.
+    if kind == "handoff":
+        return (
+            f"The work was handed to {in_brief(str(last.handoff))} {repeats} times, and nothing "
+            f"was done in between. Do not hand it over again. {answer_from(question)}"
+        )
+    name = in_brief(last.name)
+    waiting = "Only if you are waiting for that to change, go on."
+    if kind == "failing" or last.fails():
+        # Who is told to answer after an error makes an answer up.
+        instead = (
+            "change what its last error names, or tell the user what could not be done and why."
+        )
+        if kind == "failing":
+            return f"{name} failed {repeats + 1} times in a row. Now {instead}"
+        return f"{name} failed {repeats} times in the same way. {waiting} If not, {instead}"
+    return (
+        f"You called {name} {repeats} times with the same arguments and got the same result: you "
+        f"have it. {waiting} If not: {answer_from(question)}"
+    )
+
+
+def answer_from(question: str) -> str:
+    """Return how a model is asked to answer from what it has."""
+    asked = " ".join(question[: 2 * _LONGEST_QUESTION].split())[:_LONGEST_QUESTION]
+    return f"Answer from what the tools returned{f': {asked}' if asked else '.'}"
+
+
+def _stopped(recent: Sequence[CallResult], repeats: int, kind: LoopKind) -> str:
+    """Say why it stopped, and what was found until then: the user may need no more than that."""
+    last, found = recent[-1], useful(recent)
+    name, result = in_brief(last.name), cut(last.result)
+    if kind == "failing":
+        why = f"{name} failed {repeats + 1} times in a row"
+    elif kind == "handoff":
+        why = f"the work was handed to {in_brief(str(last.handoff))} {repeats} times"
+    else:
+        why = f"{name} was called {repeats} times with the same arguments and the same result"
+        if len(found) == 1 and found[0] is last:
+            return f"Stopped: {why}: {result}"
+    error = f": {result}" if result and last.fails() else ""
+    return f"Stopped: {why}{error}. What was found: {found_with(found) or 'nothing'}"

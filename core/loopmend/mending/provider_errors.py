@@ -1,0 +1,56 @@
+"""Exceptions that say that a call could not be decoded, or that a schema is not taken."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["is_protocol_error", "refuses_schema"]
+
+_PROTOCOL_ERROR: Final = re.compile(
+    r"error parsing tool call|failed to parse tool call|tool_use_failed|malformed.function.call",
+    re.IGNORECASE,
+)
+_SCHEMA: Final = re.compile(
+    r"response_?format|json_?schema|json schema|\bformat\b|structured.?output|grammar|\bschema\b"
+    r"|output_(?:format|config)|response_?schema|guided_json|extra inputs",
+    re.IGNORECASE,
+)
+_REFUSED: Final = frozenset({400, 404, 415, 422, 501})
+_LONGEST: Final = 2000
+
+
+def is_protocol_error(error: Exception) -> bool:
+    """Tell whether an exception only says that the model's call could not be decoded.
+
+    Some servers and clients raise then, instead of returning the reply: Ollama and Groq say
+    so in words, and langchain-openai fails to validate arguments that are no object.
+
+    >>> is_protocol_error(ValueError("error parsing tool call: raw='{'"))
+    True
+    """
+    if any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__):
+        return False  # how LangGraph interrupts a run, whatever it says
+    if _PROTOCOL_ERROR.search(str(error)[:_LONGEST]):
+        return True
+    title = getattr(error, "title", None)  # pydantic's, without importing it
+    return isinstance(error, ValueError) and title in ("AIMessage", "AIMessageChunk")
+
+
+def refuses_schema(error: Exception) -> bool:
+    """Tell whether a provider or a client refuses a request that holds a JSON schema.
+
+    A status that refuses the request is enough: without the schema it is tried once more.
+
+    >>> refuses_schema(TypeError("create() got an unexpected keyword argument 'response_format'"))
+    True
+    """
+    response = getattr(error, "response", None)
+    statuses = (
+        getattr(error, "status_code", None),
+        getattr(error, "code", None),
+        getattr(response, "status_code", None),
+    )
+    return any(status in _REFUSED for status in statuses if isinstance(status, int)) or (
+        _SCHEMA.search(str(error)[:_LONGEST]) is not None
+    )

@@ -1,0 +1,107 @@
+"""A reply where a value of a schema was asked for: in its text, or as the arguments of a call."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from loopmend.contracts.actions import FinalAnswer
+from loopmend.mending.messages import NativeCall, Reply
+from loopmend.mending.value_corrections import shape
+from loopmend.reading.json_reading import JsonReading, fit_value, read_json
+from loopmend.reading.response import is_cut, is_unusual
+from loopmend.reading.schema import Schema
+from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Turn
+
+__all__ = ["ValueReply", "read_value_reply"]
+
+P: Final = FailurePattern
+_CLOSED: Final = frozenset("}]\"'`\u201d\u2019")
+
+
+@dataclass(frozen=True, slots=True)
+class ValueReply:
+    """What was read of a reply, and what to use in its place."""
+
+    reading: JsonReading
+    turn: Turn
+    calls: tuple[NativeCall, ...] | None = None
+    content: str | None = None
+
+
+def read_value_reply(
+    reply: Reply, schema: Schema | None, config: ReadingConfig, told: str | None = None
+) -> ValueReply:
+    """Read the value out of a reply.
+
+    Args:
+        reply: The reply.
+        schema: What the value has to be; `None` for any value.
+        config: How to read.
+        told: The last correction, in case that it comes back.
+    """
+    if reply.error is not None:
+        return _failed(P.MALFORMED, "The provider could not decode the reply.", reply)
+    if reply.calls or reply.broken_calls:
+        return _from_calls(reply, schema, config)
+    if is_unusual(reply.finish_reason) and not is_cut(reply.finish_reason):
+        return _failed(P.MALFORMED, f"The provider reports `{reply.finish_reason}`.", reply)
+    if told is not None and _echoes(reply.text, told, schema):
+        return _failed(P.TEMPLATE_ECHO, "The reply repeats the correction.", reply)
+    reading = read_json(reply.text, schema, config=config)
+    if reading.ok and is_cut(reply.finish_reason) and _may_go_on(reply.text, reading):
+        return _failed(P.TRUNCATED, "The reply hit its length limit in the value.", reply)
+    return _of_text(reply, reading)
+
+
+def _echoes(text: str, told: str, schema: Schema | None) -> bool:
+    """Tell whether a text repeats a correction, or the shape that corrections show."""
+    shown = "" if schema is None else shape(schema)
+    return told.partition("\n")[0] in text or (any(c in shown for c in "{[") and shown in text)
+
+
+def _of_text(reply: Reply, reading: JsonReading) -> ValueReply:
+    turn = _turn(reading, reply.text)
+    alone = reading.fidelity == "exact" and reply.text.strip() == reply.text[slice(*reading.span)]
+    content = None if alone or not reading.ok else _written(reading.data)
+    return ValueReply(reading, turn, content=content)
+
+
+def _from_calls(reply: Reply, schema: Schema | None, config: ReadingConfig) -> ValueReply:
+    """Read the arguments of the first call that fits, else of the first."""
+    calls = (*reply.calls, *reply.broken_calls)
+    readings = [fit_value(call.arguments, schema, config=config) for call in calls]
+    at = next((at for at, reading in enumerate(readings) if reading.ok), 0)
+    reading, call = readings[at], calls[at]
+    if reading.failure is not None:
+        reading = replace(reading, failure=replace(reading.failure, tool=call.name))
+    exact = reading.fidelity == "exact" and call in reply.calls
+    made = None if exact or not reading.ok else (NativeCall(call.name, reading.data, call.id),)
+    return ValueReply(reading, _turn(reading, reply.text), made)
+
+
+def _turn(reading: JsonReading, text: str) -> Turn:
+    if reading.failure is not None:
+        return Turn(failure=reading.failure, dialect="schema", span=reading.span)
+    answer = FinalAnswer(_written(reading.data))
+    turn = Turn((answer,), None, None, None, reading.fidelity, reading.repairs, "schema")
+    return replace(turn, span=(min(reading.span[0], len(text)), min(reading.span[1], len(text))))
+
+
+def _written(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, default=str)
+
+
+def _may_go_on(text: str, reading: JsonReading) -> bool:
+    """Tell whether a value reaches to the end of a text without a sign that it is complete."""
+    end = reading.span[1]
+    return not text[end:].strip() and text[end - 1 : end] not in _CLOSED
+
+
+def _failed(pattern: FailurePattern, message: str, reply: Reply) -> ValueReply:
+    span = (0, len(reply.text))
+    failure = Failure(pattern, message, span)
+    return ValueReply(
+        JsonReading(failure=failure, whole=False, span=span), Turn(failure=failure, span=span)
+    )

@@ -1,0 +1,197 @@
+"""Whether a tool's result says that the tool failed: one judgement for loops and for traces."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+__all__ = ["failure_in"]
+
+_LONGEST: Final = 200
+"""How much of a failure is returned."""
+_HEAD: Final = 400
+_TAIL: Final = 400
+_LONGEST_JSON: Final = 100_000
+"""A failure is short: a longer object holds what was asked for."""
+
+# Decoding costs more than looking: only an object with one of these keys can say it failed.
+_KEYS: Final = re.compile(
+    r"""["'](?:error|errors|is_?error|exception|status|status_?code|success|ok|exit_?code"""
+    r"""|return_?code)["']\s*:""",
+    re.IGNORECASE,
+)
+_KEY_STEMS: Final = ("error", "exception", "status", "success", "ok", "exit", "return")
+_WRAPPERS: Final = frozenset({"result", "output", "response", "observation", "content", "body"})
+_SAYS: Final = ("message", "detail", "details", "reason", "description", "stderr")
+_BAD: Final = frozenset({"error", "failed", "failure", "fail", "exception"})
+_NOTHING: Final = frozenset({"", "none", "null", "no", "false", "no error", "ok", "success", "0"})
+_PYTHONIC: Final = re.compile(
+    r"\{\s*'(?:error|exception)'\s*:\s*(?P<quote>['\"])(?!none\b|(?P=quote))"
+    r"|\{\s*'(?:status'\s*:\s*'(?:error|failed|failure)'|(?:success|ok)'\s*:\s*False\b)",
+    re.IGNORECASE,
+)
+
+_LIST: Final = re.compile(r"\[\s*[\[{\"'\d]|\[\s*\]")
+# At the beginning of a result. A heading such as "Error handling in Rust" says nothing failed, so
+# that a bare word needs what a message has after it: a colon, a number, what was being done.
+_OPENING: Final = re.compile(
+    r"[\s\W]{0,4}(?:"
+    r"(?:\w{1,20} ){0,2}errors?(?:\s*[:!.\]>\n]|\s*\Z|\s+(?:\d{3}\b|code\b|in\b|while\b|when\b"
+    r"|during\b|occurred|executing|invoking|running|calling|parsing|fetching|processing|from\b))"
+    r"|an? (?:\w{1,20} ){0,2}error (?:has )?occurred"
+    r"|[\w.]{0,60}(?:error|exception|failure)\s*[:>()\]]"
+    r"|(?:unhandled )?exception\b\s*(?:[:!\n]|in\b|\Z)|(?:fatal|panic|critical): "
+    r"|traceback \(most recent"
+    r"|(?:could|can) ?not (?:find|convert|be|parse|open|connect|access|load|read|resolve)\b"
+    r"|cannot (?:\w{1,20} )?|can't (?:find|open|access)|unable to |failed (?:to |with |: )|failed\W"
+    r"|invalid \w|no (?:more )?results?\b|nothing happened|unknown (?:tool|action|command|function)"
+    r"|(?:the )?(?:\w{1,20} ){0,2}(?:page|file|tool|url|resource|user|record|item|path|key)"
+    r" (?:does not exist|(?:was |could )?not (?:be )?found|was not|could not|does not)"
+    r"|tool .{0,80}?(?:not found|does not exist)|[\w.\-]{1,80} is not a valid tool"
+    r"|not found\b|(?:permission|access|request) (?:was )?denied|operation not permitted"
+    r"|unauthorized\W|forbidden\W|(?:\w{1,20} ){0,3}timed? ?out\b(?! (?:of|for) )"
+    r"|http(?:/\d(?:\.\d)?)?(?: error| status)?(?: code)?:? ?[45]\d\d\b"
+    r"|[45]\d\d:? (?:client error|server error|internal server|bad gateway|service unavailable"
+    r"|not found|forbidden|unauthorized|bad request|too many)"
+    r"|status(?: code)?:? ?[45]\d\d\b|request failed\b"
+    # what a shell's commands write: who speaks, of what, what is wrong
+    r"|(?:[^\s:][^\n:]{0,80}: ){1,4}(?:permission denied|no such file or directory"
+    r"|command not found|not found\b|is a directory|not a directory|cannot \w|operation not"
+    r"|connection refused|unrecognized |invalid option|illegal option|fatal: )"
+    r")",
+    re.IGNORECASE,
+)
+# What every failing opening has a piece of: to look for it is a hundred times as fast.
+_STEMS: Final = (
+    *("error", "exception", "failure", "failed", "fatal", "panic", "critical", "traceback"),
+    *("not ", "cannot", "can't", "unable", "invalid", "no result", "no more", "nothing"),
+    *("unknown", "denied", "unauth", "forbidden", "time", "http", "status", "40", "42", "50"),
+    *("directory", "refused", "option", "unrecog", "notfound", "bad g"),
+)
+_EXIT: Final = re.compile(
+    r"(?:exit(?:ed)?(?: with)?(?: (?:code|status))|exitcode|return ?code|non-zero exit status)"
+    r"\W{0,3}-?(?!0\b)\d{1,10}\b",
+    re.IGNORECASE,
+)
+_TRACEBACK: Final = "Traceback (most recent call last)"
+_RAISED: Final = re.compile(r"[A-Za-z_][\w.]{0,100}(?:Error|Exception|Exit|Interrupt|Iteration)\b")
+
+
+def failure_in(result: str) -> str | None:
+    r"""Return what says that a tool failed, in its own words, or `None` if nothing does.
+
+    It looks at what the result is, an object or a text, and only where failures stand: at an
+    object's own keys, at the beginning of a text, or at its end for what a program exits with.
+
+    >>> failure_in('{"status": "error", "message": "no such user"}')
+    'no such user'
+    >>> failure_in('{"error": "", "rows": 3}') is None
+    True
+    >>> failure_in("HTTP 500"), failure_in("Error handling in Rust is explicit.")
+    ('HTTP 500', None)
+    """
+    head = result[:_HEAD].lstrip()
+    if head.startswith("{"):
+        return _in_json(result, head)
+    if _LIST.match(head):
+        return None  # rows, of which each may say anything
+    folded = head.lower()
+    if any(stem in folded for stem in _STEMS) and _OPENING.match(head):
+        return _line(head)
+    return _at_the_end(result, head)
+
+
+def _in_json(result: str, head: str) -> str | None:
+    if len(result) > _LONGEST_JSON or not _has_keys(result):
+        return None
+    try:
+        value = json.loads(result)
+    except (ValueError, RecursionError):
+        return _line(head) if _PYTHONIC.match(head) else None
+    return _in_object(value)
+
+
+def _has_keys(result: str) -> bool:
+    """Tell whether an object may say that it failed, where it says so: first or last of all."""
+    if len(result) > _HEAD + _TAIL:
+        result = f"{result[:_HEAD]} {result[-_TAIL:]}"
+    folded = result.lower()
+    return any(stem in folded for stem in _KEY_STEMS) and _KEYS.search(result) is not None
+
+
+def _in_object(value: Any) -> str | None:
+    """Look at the keys of an object, and of the one that it wraps."""
+    for _ in range(3):
+        if not isinstance(value, Mapping):
+            return None
+        found = _said(value)
+        if found is not None or len(value) != 1:
+            return found
+        key, value = next(iter(value.items()))
+        if key not in _WRAPPERS:
+            return None
+    return None
+
+
+def _said(value: Mapping[str, Any]) -> str | None:
+    keys = {str(key).lower().replace("_", ""): each for key, each in value.items()}
+    for key in ("error", "exception"):
+        if key in keys and _is_failure(keys[key]):
+            return _text(keys[key])
+    # A list of errors is what a linter is asked for; beside nothing else it is a refusal.
+    if keys.get("errors") and not any(each for key, each in keys.items() if key != "errors"):
+        return _text(keys["errors"])
+    return _why(keys) if _flagged(keys) else None
+
+
+def _is_failure(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.strip().lower() not in _NOTHING
+    return value is True or (isinstance(value, (Mapping, list)) and bool(value))
+
+
+def _flagged(keys: Mapping[str, Any]) -> bool:
+    """Tell whether a key says that it failed, without saying why."""
+    status = keys.get("status")
+    if isinstance(status, str) and status.strip().lower() in _BAD:
+        # A job that failed is a job's status; a call that failed says why, or nothing else.
+        return status.strip().lower() == "error" or len(keys) == 1 or any(k in keys for k in _SAYS)
+    codes = (status, keys.get("statuscode"))
+    return (
+        keys.get("iserror") is True
+        or any(keys.get(key) is False for key in ("success", "ok"))
+        or any(type(code) is int and 400 <= code < 600 for code in codes)  # noqa: PLR2004 - HTTP
+        or any(type(code := keys.get(k)) is int and code != 0 for k in ("exitcode", "returncode"))
+    )
+
+
+def _why(keys: Mapping[str, Any]) -> str:
+    told = next((keys[key] for key in _SAYS if keys.get(key)), None)
+    return _text(keys if told is None else told)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = next((value[key] for key in _SAYS if isinstance(value.get(key), str)), None)
+        value = value if inner is None else inner
+    return _line(value if isinstance(value, str) else json.dumps(value, default=repr))
+
+
+def _at_the_end(result: str, head: str) -> str | None:
+    """Look for what a program says when it exits; what it printed may come before or after."""
+    first = head.partition("\n")[0]
+    tail = result[-_TAIL:].rstrip()
+    last = tail.rpartition("\n")[2]
+    for line in (first, last):
+        if len(line) <= _LONGEST and _EXIT.search(line):
+            return _line(line)
+    if _TRACEBACK in result and _RAISED.match(last):
+        return _line(last)
+    return None
+
+
+def _line(text: str) -> str:
+    """Return the first line, no longer than what is worth quoting."""
+    return text.strip().partition("\n")[0][:_LONGEST]
