@@ -1,4 +1,4 @@
-"""loopmend makes LLM agents keep to their protocol.
+"""loopmend keeps LLM agents to their protocol.
 
 The core is pure: functions over frozen values, no framework, no model, no I/O. It answers
 five questions about a turn or a run, each a *contract*:
@@ -10,324 +10,115 @@ five questions about a turn or a run, each a *contract*:
   how did a run stop, is its scratchpad grammatical, did it keep its budget?
 - `synthesize_task_state`, `plan`: what should happen next?
 
-On top of them stands the reader, which copes with what models really emit: `read_turn` and,
-for streams, `TurnReader`; `read_response` reads a provider's whole response. `RetryPolicy`
-decides whether and with which words to ask again, `LoopPolicy` when a run goes in circles,
-and `observe_conversation` gathers what the planner can know from the messages alone. `Planner`
-adds rules of your own and says how its advice departs from `plan`; `explain` puts it in words.
+The reader builds on them and copes with what models really emit: `read_turn` and, for streams,
+`TurnReader`; `read_response` reads a provider's whole response. `read_json` reads a reply into a
+value of a schema, `JsonReader` while it arrives. `Mending` decides whether to use a
+reply or ask again, and in what words, within the limits of `RetryPolicy`; `LoopPolicy` decides when
+a run goes in circles. `Planner` adds your own rules and says how its advice departs from `plan`;
+`explain` puts it into words.
 
 A run is a `Trace`, read from logs, messages or spans; `classify_trace` says why it stopped
-and what is wrong with it. `TraceStore` and `TraceLog` keep traces; they alone touch files.
-In a notebook, turns, traces, reports and plans show themselves; `show_turn` marks in the text
-what was read of it.
+and what is wrong with it. `TraceStore` and `TraceLog` keep traces; only they touch files.
+In a notebook, turns, traces, reports and plans render themselves; `show_turn` marks in the text
+what the reader found.
 """
 
 from typing import TYPE_CHECKING
 
 from loopmend._late import late
 from loopmend._version import __version__
-from loopmend.contracts.actions import (
-    AgentAction,
-    AskUser,
-    Final,
-    ToolCall,
-    parse_action,
-)
-from loopmend.contracts.normalization import (
-    MAX_NORMALIZATION_RETRIES,
-    NormalizationPattern,
-    build_normalization_retry_prompt,
-    detect_normalization_failure,
-)
-from loopmend.contracts.planner import ActionCandidate, PlannedAction, TaskExecutionPlan, plan
-from loopmend.contracts.react_outcomes import (
-    ActionAfterFinalAnswer,
-    BoundOk,
-    EmptyScratchpad,
-    ExitCodeMismatch,
-    FinalAnswerWithoutAnswerField,
-    GrammarOk,
-    IterationsExceedBudget,
-    IterationsNegative,
-    MissingAction,
-    MissingExitCode,
-    MissingThought,
-    NotAnObject,
-    ReactBoundOutcome,
-    ReactGrammarOutcome,
-    ReactTerminationOutcome,
-    TerminationOk,
-    UnknownReason,
-)
-from loopmend.contracts.react_trace import (
-    I06_REASON_EXIT,
-    classify_iteration_bound,
-    classify_scratchpad_grammar,
-    classify_termination,
-)
-from loopmend.contracts.signal_detection import detect_meta_signal
-from loopmend.contracts.signals import (
-    Answer,
-    AttemptSummary,
-    Clarification,
-    DetectionConfig,
-    DifferentTools,
-    HumanIntervention,
-    MetaSignal,
-    MoreContext,
-    Stuck,
-    StuckRequest,
-    Thinking,
-    Uncertain,
-    Yield,
-)
-from loopmend.contracts.synthesis import (
-    ACTION_VERBS,
-    assess_declared_action,
-    extract_echo_fragments,
-    synthesize_task_state,
-)
-from loopmend.contracts.task_input import (
-    DeclaredAction,
-    DecompositionProposal,
-    MemoryTierBreakdown,
-    RetrievalMetrics,
-    TaskStateInput,
-    ToolSearchStats,
-)
-from loopmend.contracts.task_state import (
-    BehavioralHistory,
-    DeclaredActionState,
-    MemoryConfidence,
-    RosterFit,
-    RuntimeConstraints,
-    SkillFit,
-    TaskClassification,
-    TaskOperatingState,
-    ToolFit,
-)
-from loopmend.errors import (
-    ActionParseError,
-    InvalidJson,
-    LoopmendError,
-    MissingField,
-    TraceFormatError,
-    UnknownType,
-)
-from loopmend.wire import from_data, from_json, to_data, to_json
 
 if TYPE_CHECKING:
-    from loopmend.breaker import Breaker, CircuitBreaker
-    from loopmend.loops import CallResult, GoOn, LoopDecision, LoopPolicy, Nudge, Stop
-    from loopmend.planning.advised import AdvisedPlan, PlanDifference
-    from loopmend.planning.conversation import observe_conversation, response_skeleton
-    from loopmend.planning.explanation import Explanation, explain
-    from loopmend.planning.hints import plan_hints
-    from loopmend.planning.planner import Planner, PlanRule
-    from loopmend.planning.roster import RosterMatch, match_specialists
+    from loopmend.contracts.actions import AskUser, FinalAnswer, ToolCall
+    from loopmend.errors import LoopmendError
+    from loopmend.mending.loop import Ask, Done, GaveUp, Mending, NormalizationError
+    from loopmend.mending.loops import LoopPolicy
+    from loopmend.mending.messages import Message, Reply
+    from loopmend.mending.policy import RetryPolicy
+    from loopmend.mending.schemas import action_schema
+    from loopmend.planning.advised import AdvisedPlan
+    from loopmend.planning.explanation import explain
+    from loopmend.planning.planner import Planner
+    from loopmend.reading.json_reading import JsonReading, read_json
+    from loopmend.reading.json_streaming import JsonReader
+    from loopmend.reading.problem import Problem
     from loopmend.reading.reader import read_turn
     from loopmend.reading.response import read_response
-    from loopmend.reading.retry import (
-        Accept,
-        GiveUp,
-        Message,
-        NormalizationError,
-        Retry,
-        RetryDecision,
-        RetryPolicy,
-    )
     from loopmend.reading.streaming import TurnReader
     from loopmend.reading.tools import ToolSpec
-    from loopmend.reading.turn import (
-        Failure,
-        FailurePattern,
-        ReadingConfig,
-        Repair,
-        Turn,
-    )
-    from loopmend.rendering.turn import show_turn
-    from loopmend.traces.detectors import DETECTORS
-    from loopmend.traces.finding import Detector, Finding
-    from loopmend.traces.otel import export_spans
-    from loopmend.traces.redaction import Redactor, redact_secrets
+    from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Repair, Turn
+    from loopmend.traces.finding import Finding
+    from loopmend.traces.readers.loading import load_traces
     from loopmend.traces.report import TraceReport, classify_trace
-    from loopmend.traces.stop import Stopped, StopReason, stop_of
-    from loopmend.traces.store import TraceLog, TraceStore
-    from loopmend.traces.trace import (
-        Limits,
-        Observation,
-        Step,
-        Tokens,
-        Trace,
-        TraceCall,
-        TraceError,
-    )
+    from loopmend.traces.stop import StopReason
+    from loopmend.traces.trace import Trace
 
-# The reader's patterns take time to compile: who needs only the contracts does not pay.
+# Loaded when first asked for: who needs only the contracts does not pay for the reader.
 _HELD = {
-    "loopmend.breaker": "Breaker CircuitBreaker",
-    "loopmend.loops": "CallResult GoOn LoopDecision LoopPolicy Nudge Stop",
-    "loopmend.planning.advised": "AdvisedPlan PlanDifference",
-    "loopmend.planning.conversation": "observe_conversation response_skeleton",
-    "loopmend.planning.explanation": "Explanation explain",
-    "loopmend.planning.hints": "plan_hints",
-    "loopmend.planning.planner": "PlanRule Planner",
-    "loopmend.planning.roster": "RosterMatch match_specialists",
+    "loopmend.contracts.actions": "AskUser FinalAnswer ToolCall",
+    "loopmend.errors": "LoopmendError",
+    "loopmend.mending.loop": "Ask Done GaveUp Mending NormalizationError",
+    "loopmend.mending.loops": "LoopPolicy",
+    "loopmend.mending.messages": "Message Reply",
+    "loopmend.mending.policy": "RetryPolicy",
+    "loopmend.mending.schemas": "action_schema",
+    "loopmend.planning.advised": "AdvisedPlan",
+    "loopmend.planning.explanation": "explain",
+    "loopmend.planning.planner": "Planner",
+    "loopmend.reading.json_reading": "JsonReading read_json",
+    "loopmend.reading.json_streaming": "JsonReader",
+    "loopmend.reading.problem": "Problem",
     "loopmend.reading.reader": "read_turn",
     "loopmend.reading.response": "read_response",
-    "loopmend.reading.retry": (
-        "Accept GiveUp Message NormalizationError Retry RetryDecision RetryPolicy"
-    ),
     "loopmend.reading.streaming": "TurnReader",
     "loopmend.reading.tools": "ToolSpec",
     "loopmend.reading.turn": "Failure FailurePattern ReadingConfig Repair Turn",
-    "loopmend.rendering.turn": "show_turn",
-    "loopmend.traces.detectors": "DETECTORS",
-    "loopmend.traces.finding": "Detector Finding",
-    "loopmend.traces.otel": "export_spans",
-    "loopmend.traces.redaction": "Redactor redact_secrets",
+    "loopmend.traces.finding": "Finding",
+    "loopmend.traces.readers.loading": "load_traces",
     "loopmend.traces.report": "TraceReport classify_trace",
-    "loopmend.traces.stop": "StopReason Stopped stop_of",
-    "loopmend.traces.store": "TraceLog TraceStore",
-    "loopmend.traces.trace": "Limits Observation Step Tokens Trace TraceCall TraceError",
+    "loopmend.traces.stop": "StopReason",
+    "loopmend.traces.trace": "Trace",
 }
 _LATE = {name: module for module, names in _HELD.items() for name in names.split()}
 
 __all__ = [
-    "ACTION_VERBS",
-    "DETECTORS",
-    "I06_REASON_EXIT",
-    "MAX_NORMALIZATION_RETRIES",
-    "Accept",
-    "ActionAfterFinalAnswer",
-    "ActionCandidate",
-    "ActionParseError",
     "AdvisedPlan",
-    "AgentAction",
-    "Answer",
+    "Ask",
     "AskUser",
-    "AttemptSummary",
-    "BehavioralHistory",
-    "BoundOk",
-    "Breaker",
-    "CallResult",
-    "CircuitBreaker",
-    "Clarification",
-    "DeclaredAction",
-    "DeclaredActionState",
-    "DecompositionProposal",
-    "DetectionConfig",
-    "Detector",
-    "DifferentTools",
-    "EmptyScratchpad",
-    "ExitCodeMismatch",
-    "Explanation",
+    "Done",
     "Failure",
     "FailurePattern",
-    "Final",
-    "FinalAnswerWithoutAnswerField",
+    "FinalAnswer",
     "Finding",
-    "GiveUp",
-    "GoOn",
-    "GrammarOk",
-    "HumanIntervention",
-    "InvalidJson",
-    "IterationsExceedBudget",
-    "IterationsNegative",
-    "Limits",
-    "LoopDecision",
+    "GaveUp",
+    "JsonReader",
+    "JsonReading",
     "LoopPolicy",
     "LoopmendError",
-    "MemoryConfidence",
-    "MemoryTierBreakdown",
+    "Mending",
     "Message",
-    "MetaSignal",
-    "MissingAction",
-    "MissingExitCode",
-    "MissingField",
-    "MissingThought",
-    "MoreContext",
     "NormalizationError",
-    "NormalizationPattern",
-    "NotAnObject",
-    "Nudge",
-    "Observation",
-    "PlanDifference",
-    "PlanRule",
-    "PlannedAction",
     "Planner",
-    "ReactBoundOutcome",
-    "ReactGrammarOutcome",
-    "ReactTerminationOutcome",
+    "Problem",
     "ReadingConfig",
-    "Redactor",
     "Repair",
-    "RetrievalMetrics",
-    "Retry",
-    "RetryDecision",
+    "Reply",
     "RetryPolicy",
-    "RosterFit",
-    "RosterMatch",
-    "RuntimeConstraints",
-    "SkillFit",
-    "Step",
-    "Stop",
     "StopReason",
-    "Stopped",
-    "Stuck",
-    "StuckRequest",
-    "TaskClassification",
-    "TaskExecutionPlan",
-    "TaskOperatingState",
-    "TaskStateInput",
-    "TerminationOk",
-    "Thinking",
-    "Tokens",
     "ToolCall",
-    "ToolFit",
-    "ToolSearchStats",
     "ToolSpec",
     "Trace",
-    "TraceCall",
-    "TraceError",
-    "TraceFormatError",
-    "TraceLog",
     "TraceReport",
-    "TraceStore",
     "Turn",
     "TurnReader",
-    "Uncertain",
-    "UnknownReason",
-    "UnknownType",
-    "Yield",
     "__version__",
-    "assess_declared_action",
-    "build_normalization_retry_prompt",
-    "classify_iteration_bound",
-    "classify_scratchpad_grammar",
-    "classify_termination",
+    "action_schema",
     "classify_trace",
-    "detect_meta_signal",
-    "detect_normalization_failure",
     "explain",
-    "export_spans",
-    "extract_echo_fragments",
-    "from_data",
-    "from_json",
-    "match_specialists",
-    "observe_conversation",
-    "parse_action",
-    "plan",
-    "plan_hints",
+    "load_traces",
+    "read_json",
     "read_response",
     "read_turn",
-    "redact_secrets",
-    "response_skeleton",
-    "show_turn",
-    "stop_of",
-    "synthesize_task_state",
-    "to_data",
-    "to_json",
 ]
 
 __getattr__, __dir__ = late(__name__, _LATE, __all__)

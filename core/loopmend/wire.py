@@ -55,8 +55,8 @@ def to_data(value: Any) -> Any:
     Raises:
         ValueError: If the value is nested deeper than 127 levels.
 
-    >>> from loopmend import Final
-    >>> to_data(Final("4"))
+    >>> from loopmend import FinalAnswer
+    >>> to_data(FinalAnswer("4"))
     {'content': '4', 'type': 'final'}
     """
     return _plain(value, 0)
@@ -102,7 +102,7 @@ def from_data(kind: Any, data: object) -> Any:
     Raises:
         pydantic.ValidationError: If the data does not describe such a value.
 
-    >>> from loopmend import AgentAction
+    >>> from loopmend.contracts import AgentAction
     >>> from_data(AgentAction, {"type": "ask_user", "question": "Which file?"})
     AskUser(question='Which file?', type='ask_user')
     """
@@ -120,7 +120,7 @@ def from_json(kind: Any, text: str) -> Any:
         ValueError: If the text is not JSON, is nested deeper than 127 levels, or does
             not describe such a value (then it is a `pydantic.ValidationError`).
 
-    >>> from loopmend import MetaSignal
+    >>> from loopmend.contracts import MetaSignal
     >>> from_json(MetaSignal, '{"kind": "Thinking", "direction": "outline first"}')
     Thinking(direction='outline first', estimated_steps=None, kind='Thinking')
     """

@@ -53,8 +53,9 @@ def _bar(confidence: float) -> Markup:
 
 
 def _advice(plan: AdvisedPlan) -> Iterator[Markup]:
-    yield from _list("Otherwise than the contract:", (d.message for d in plan.differences))
-    yield from _list("To tell the model:", plan.hints)
+    yield from _list("Differs from the contract:", (d.message for d in plan.differences))
+    yield from _list("Tell the model:", (plan.correction,) if plan.correction else ())
+    yield from _list("Hints:", plan.hints)
 
 
 def _list(title: str, sentences: Iterable[str]) -> Iterator[Markup]:

@@ -1,4 +1,4 @@
-"""The verdict on a run: why it stopped, the contracts, and what was found."""
+"""The verdict on a run first, then why it stopped, the contracts, and what was found."""
 
 from __future__ import annotations
 
@@ -16,20 +16,18 @@ _MOST: Final = 50
 _TINTS: Final = {"error": "bad", "warning": "warn"}
 _WORST_FIRST: Final = {"error": 0, "warning": 1}
 _HEADER: Final = ("", "finding", "step", "what and why")
-# Somebody is waited for: that is neither well nor ill.
-_OPEN: Final = frozenset({"asked_user", "interrupted", "yielded", "cancelled"})
+# What is neither said nor done yet is neither well nor ill.
+_VERDICTS: Final = {"answered": "good", "failed": "bad"}
 
 
 def html(report: TraceReport) -> Markup:
     """Return a report as HTML, with the worst findings first."""
-    why = element("p", _stop(report.stop_reason.value), clipped(report.stop.evidence, LONGEST))
+    verdict: str = report.verdict
+    chips = [chip(verdict, _VERDICTS.get(verdict, "warn"))]
+    if report.unreadable is None:
+        chips.append(chip(report.stop_reason.value))
+    why = element("p", *chips, clipped(report.headline, LONGEST))
     return card(why, element("p", *_contracts(report)), *_findings(report))
-
-
-def _stop(reason: str) -> Markup:
-    return chip(
-        reason, "good" if reason == "final_answer" else "warn" if reason in _OPEN else "bad"
-    )
 
 
 def _contracts(report: TraceReport) -> Iterator[Markup]:
@@ -45,7 +43,7 @@ def _contracts(report: TraceReport) -> Iterator[Markup]:
 
 def _findings(report: TraceReport) -> Iterator[Markup]:
     if not report.findings:
-        yield note("Nothing was found.")
+        yield note("No findings.")
         return
     ranked = sorted(report.findings, key=lambda finding: _WORST_FIRST.get(finding.severity, 2))
     yield table(map(_finding, ranked[:_MOST]), _HEADER)
@@ -58,7 +56,9 @@ def _finding(finding: Finding) -> Markup:
     what = [clipped(finding.message, LONGEST)]
     if finding.evidence not in ("", finding.message):
         what.append(element("div", code(finding.evidence)))
-    unsure = [element("div", "suspected", css="note")] if finding.certainty == "suspected" else []
+    notes = [*(["suspected"] if finding.certainty == "suspected" else [])]
+    notes += ["recovered"] if finding.recovered else []
+    unsure = [element("div", ", ".join(notes), css="note")] if notes else []
     return element(
         "tr",
         element("td", chip(severity, _TINTS.get(severity, "")), css="narrow"),

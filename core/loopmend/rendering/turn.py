@@ -1,4 +1,4 @@
-"""What was read of a model's text: by itself, or marked in the text."""
+"""What the reader found in a model's text: by itself, or marked in the text."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _FAILED: Final = "!"
 
 
 def show_turn(text: str, turn: Turn) -> Html:
-    """Show a text with what was read of it: the action, the repairs and the failure in place.
+    """Show a text with its action, repairs and failure marked in place.
 
-    Of a huge text only the parts that count are shown. In a notebook, let it be the last line of
-    a cell; elsewhere `str` of it is the HTML.
+    Of a huge text it shows only the parts that count. In a notebook, make it the last line of a
+    cell; elsewhere `str` gives the HTML.
 
     Args:
         text: What the model emitted.
-        turn: What was read of it.
+        turn: What the reader made of it.
 
     Raises:
-        TypeError: An argument is of another type.
+        TypeError: An argument has the wrong type.
 
     >>> from loopmend import read_turn
     >>> text = "{'name': 'search', 'arguments': {}}"
@@ -44,7 +44,7 @@ def show_turn(text: str, turn: Turn) -> Html:
     if not isinstance(turn, Turn):
         raise wrong_type(turn, "turn", Turn)
     numbers = _numbered(turn)
-    inside = marked(text, list(_marks(turn, numbers))) if text else note("Nothing was said.")
+    inside = marked(text, list(_marks(turn, numbers))) if text else note("The reply is empty.")
     # Browsers drop the first line break after the tag, whoever wrote it.
     shown = element("pre", Markup("\n"), inside)
     return Html(card(_head(turn), shown, _legend(turn, numbers), table(_rows(turn))))

@@ -1,4 +1,4 @@
-"""What can be found in a trace, and who finds it."""
+"""Findings in a trace, and the detectors that make them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Certainty = Literal["proven", "suspected"]
 class Finding:
     """Something that is wrong, or worth knowing, about a run.
 
-    >>> Finding("cap", "The cap of 5 steps was reached.", "error", "proven").step is None
+    >>> Finding("cap", "The run reached its cap of 5 steps.", "error", "proven").step is None
     True
     """
 
     kind: str
-    """What it is, in one word or two, such as `no_progress_loop`."""
+    """What it is, in a word or two, such as `no_progress_loop`."""
     message: str
     """The same in a sentence."""
     severity: Severity
@@ -33,13 +33,15 @@ class Finding:
     step: int | None = None
     """The step that shows it, from 0."""
     evidence: str = ""
-    """What shows it: a piece of the trace, at most some 200 characters."""
+    """What shows it: a piece of the trace, about 200 characters at most."""
     span: tuple[int, int] | None = None
-    """Where in that step's text, if it stands there."""
+    """Where in that step's text, if it is there."""
+    recovered: bool = False
+    """Whether the run got over it: a later step did what this one could not."""
 
 
 class Detector(Protocol):
-    """Finds one kind of thing: any function of this form can be registered.
+    """Finds one kind of thing: any function with this signature can be a detector.
 
     >>> from loopmend import Trace, classify_trace
     >>> def polite(view):

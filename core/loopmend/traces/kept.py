@@ -26,7 +26,7 @@ class KeptTraces:
     (['b', 'c'], 'c')
     """
 
-    _complaint: ClassVar[str] = "recording failed in %s, and the run goes on: %r"
+    _complaint: ClassVar[str] = "recording failed in %s, but the run goes on: %r"
 
     def __init__(
         self, *, max_traces: int = 1000, on_trace: Callable[[Trace], object] | None = None

@@ -28,15 +28,15 @@ _MESSAGE: Final = "llm.output_messages.0.message."
 def export_spans(
     trace: Trace, tracer: Any, *, redact: Callable[[Trace], Trace] | None = redact_secrets
 ) -> None:
-    """Write a trace as spans: an agent, in it a chain for each step, in it a model and tools.
+    """Write a trace as spans: an agent, inside it a chain per step, inside that a model and tools.
 
     `Trace.from_spans` reads them back. The trace says how long things took but not when, so the
-    spans end now. They are children of the span that is current, if there is one.
+    spans end now. They are children of the current span, if there is one.
 
     Args:
         trace: The run.
-        tracer: A tracer of OpenTelemetry, as `TracerProvider.get_tracer` returns it.
-        redact: What takes secrets out of the trace before; `None` for nothing.
+        tracer: An OpenTelemetry tracer, as `TracerProvider.get_tracer` returns it.
+        redact: Removes secrets from the trace first; `None` keeps everything.
 
     >>> from contextlib import contextmanager
     >>> class Tracer:  # what OpenTelemetry's does, in short

@@ -1,4 +1,4 @@
-"""Taking secrets out of a trace before it is written."""
+"""Removing secrets from a trace before it is written."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ Edit = tuple[int, int, int]
 class Redactor:
     """Replaces secrets in all text of a trace.
 
-    What a trace says about places in a step's text is moved along. E-mail addresses are
-    no secrets by default; add a pattern if yours are.
+    It moves places in a step's text along with the replacements. By default e-mail addresses
+    are not secrets; add a pattern if yours are.
 
     >>> redact = Redactor([r"ACME-[0-9]+", r"badge (?P<secret>[0-9]+)"])
     >>> redact(Trace(answer="ACME-17 has badge 4711 and sk-abcdefghij0123456789")).answer
@@ -92,7 +92,7 @@ class Redactor:
     """
 
     patterns: Iterable[str | re.Pattern[str]] = ()
-    """More secrets; where a pattern has a group named `secret`, only that is replaced."""
+    """More secrets; if a pattern has a group named `secret`, only that group is replaced."""
     defaults: bool = True
     """Whether common shapes of keys, and fields such as `password`, count as secrets."""
     replacement: str = "[redacted]"

@@ -1,9 +1,10 @@
-"""The verdict on a run: the three contracts, why it stopped, and what was found."""
+"""The verdict on a run: the three contracts, why it stopped, and the findings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from loopmend._arguments import wrong_type
@@ -25,14 +26,55 @@ from loopmend.traces.stop import Stopped, StopReason
 from loopmend.traces.trace import Trace
 from loopmend.traces.view import View
 
-__all__ = ["TraceReport", "classify_trace"]
+__all__ = ["TraceReport", "Verdict", "classify_trace"]
 
 _NO_BOUND: Final = BoundOk()
 
 
+class Verdict(str, Enum):
+    """How a run went.
+
+    >>> classify_trace(Trace(answer="4")).verdict.value
+    'answered'
+    """
+
+    ANSWERED = "answered"
+    """It ended with an answer."""
+    HANDED_OVER = "handed_over"
+    """It waits for somebody, or somebody else goes on."""
+    CANCELLED = "cancelled"
+    """Somebody stopped it."""
+    FAILED = "failed"
+    """It ended without an answer, and the record says why."""
+    UNKNOWN = "unknown"
+    """The record does not say how it ended."""
+    UNREADABLE = "unreadable"
+    """Nothing could be read from the record."""
+
+    __str__ = str.__str__
+
+
+_VERDICTS: Final = {
+    StopReason.FINAL_ANSWER: Verdict.ANSWERED,
+    StopReason.ASKED_USER: Verdict.HANDED_OVER,
+    StopReason.INTERRUPTED: Verdict.HANDED_OVER,
+    StopReason.YIELDED: Verdict.HANDED_OVER,
+    StopReason.CANCELLED: Verdict.CANCELLED,
+    StopReason.UNKNOWN: Verdict.UNKNOWN,
+}
+_WORDS: Final = {
+    Verdict.ANSWERED: "Answered",
+    Verdict.HANDED_OVER: "Handed over",
+    Verdict.CANCELLED: "Cancelled",
+    Verdict.FAILED: "Failed",
+    Verdict.UNKNOWN: "Unknown",
+    Verdict.UNREADABLE: "Unreadable",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class TraceReport:
-    r"""What can be said about a run.
+    r"""The verdict on a run.
 
     >>> report = classify_trace(Trace.from_react_log("Thought 1: easy\nAction 1: Finish[4]"))
     >>> report.stop_reason.value, report.findings
@@ -40,7 +82,7 @@ class TraceReport:
     """
 
     stop: Stopped
-    """Why it stopped, and what tells so."""
+    """Why it stopped, and the evidence."""
     termination: ReactTerminationOutcome
     """The contract's verdict on reason, exit code and answer."""
     grammar: ReactGrammarOutcome
@@ -48,10 +90,27 @@ class TraceReport:
     bound: ReactBoundOutcome
     """The contract's verdict on the number of steps."""
     findings: tuple[Finding, ...] = ()
+    unreadable: str | None = None
+    """The format that the record seems to have, if nothing could be read from it."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """How it went, in a word."""
+        if self.unreadable is not None:
+            return Verdict.UNREADABLE
+        return _VERDICTS.get(self.stop.reason, Verdict.FAILED)
+
+    @property
+    def headline(self) -> str:
+        """How it went and why, in a sentence or two."""
+        recovered = sum(finding.recovered for finding in self.findings)
+        times = "a failure" if recovered == 1 else f"{recovered} failures"
+        got_over = f" It got over {times}." if recovered else ""
+        return f"{_WORDS[self.verdict]}: {self.stop.evidence}{got_over}"
 
     @property
     def stop_reason(self) -> StopReason:
-        """Why it stopped."""
+        """Why it stopped; `unknown` if nothing could be read, see `verdict`."""
         return self.stop.reason
 
     def kinds(self) -> frozenset[str]:
@@ -69,7 +128,7 @@ def classify_trace(trace: Trace, *, detectors: Iterable[Detector] = DETECTORS) -
 
     Args:
         trace: The run.
-        detectors: Who looks at it; by default all that come with the package.
+        detectors: The detectors to run; by default all built-in ones.
 
     Raises:
         TypeError: `trace` is not a `Trace`.
@@ -88,10 +147,13 @@ def classify_trace(trace: Trace, *, detectors: Iterable[Detector] = DETECTORS) -
         if view.stop.reason.exit_code is not None:
             body["exit_code"] = view.stop.reason.exit_code
     most = trace.limits.max_iterations
+    unreadable = trace.unreadable
+    found = () if unreadable is not None else [f for detect in detectors for f in detect(view)]
     return TraceReport(
         view.stop,
         classify_termination(body),
         classify_scratchpad_grammar(body["scratchpad"]),
         _NO_BOUND if most is None else classify_iteration_bound(body, most),
-        tuple([finding for detect in detectors for finding in detect(view)]),
+        tuple(found),
+        unreadable,
     )

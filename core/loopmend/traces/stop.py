@@ -11,13 +11,12 @@ from loopmend.contracts.actions import AskUser
 from loopmend.contracts.react_trace import I06_REASON_EXIT
 from loopmend.contracts.signals import Stuck, Yield
 from loopmend.traces.trace import Trace, TraceError
-from loopmend.words import BLOCKED, GAVE_UP, STOPPED
 
-__all__ = ["StopReason", "Stopped", "stop_of"]
+__all__ = ["StopReason", "Stopped", "is_cap_sentence", "stop_of"]
 
 
 class StopReason(str, Enum):
-    """Why a run stopped: the contract's five reasons, and those that it has no name for.
+    """Why a run stopped: the contract's five reasons, and some that it has no name for.
 
     >>> StopReason.PROVIDER_ERROR.exit_code is None
     True
@@ -26,9 +25,9 @@ class StopReason(str, Enum):
     FINAL_ANSWER = "final_answer"
     """The model answered."""
     MAX_ITERATIONS = "max_iterations"
-    """A cap on steps or calls was reached, also where the host words that as an answer."""
+    """The run reached a cap on steps, calls or tokens, even if the host words that as an answer."""
     TIMEOUT = "timeout"
-    """A limit of time was reached."""
+    """The run reached its time limit."""
     TOOL_ERROR = "tool_error"
     """A tool failed and ended the run."""
     PARSE_FAIL = "parse_fail"
@@ -38,17 +37,19 @@ class StopReason(str, Enum):
     INTERRUPTED = "interrupted"
     """The run waits for a human."""
     STUCK = "stuck"
-    """The model says that it is stuck."""
+    """The model says it is stuck."""
     YIELDED = "yielded"
     """The model hands over to somebody else."""
     ASKED_USER = "asked_user"
     """The model asked the user."""
     BLOCKED = "blocked"
-    """Something outside, such as a policy or an open breaker, did not let it go on."""
+    """Something outside, such as a policy or an open breaker, stopped it."""
     CANCELLED = "cancelled"
     """Somebody cancelled it."""
-    ABANDONED = "abandoned"
-    """It ended without an answer, and nothing says why."""
+    HOST_ERROR = "host_error"
+    """Something else that the host raised ended it."""
+    UNKNOWN = "unknown"
+    """The record ends without an answer, and nothing in it says why."""
 
     __str__ = str.__str__
 
@@ -60,7 +61,7 @@ class StopReason(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Why a run stopped, and what tells so.
+    """Why a run stopped, and the evidence.
 
     >>> from loopmend import Trace
     >>> stop_of(Trace(answer="Agent stopped due to max iterations.")).reason.value
@@ -69,9 +70,9 @@ class Stopped:
 
     reason: StopReason
     evidence: str
-    """What tells so, in a sentence."""
+    """The evidence, in a sentence."""
     step: int | None = None
-    """The step that tells so, from 0."""
+    """The step that shows it, from 0."""
 
 
 # What frameworks say in place of an answer when a cap was reached.
@@ -80,10 +81,9 @@ _CAPS: Final = re.compile(
     r"|Sorry, need more steps to process this request"
     r"|Model call limits? exceeded|.{0,80}\bcall limits? (?:reached|exceeded)\b"
     r"|Reached max(?:imum)? (?:steps|iterations)"
-    rf"|Max(?:imum)? (?:number of )?iterations (?:of \d+ )?reached|{STOPPED})",
+    r"|Max(?:imum)? (?:number of )?iterations (?:of \d+ )?reached)",
     re.IGNORECASE,
 )
-_OWN_WORDS: Final = ((BLOCKED, StopReason.BLOCKED), (GAVE_UP, StopReason.PARSE_FAIL))
 _CAP_ERRORS: Final = re.compile(
     r"RecursionLimit|GraphRecursionError|LimitExceeded|MaxIterations|MaxSteps|UsageLimit"
     r"|Max iterations|Recursion limit of|Reached max",
@@ -95,7 +95,9 @@ _PARSE_ERRORS: Final = re.compile(
     r"Invalid Format|code (?:parsing|blob)",
     re.IGNORECASE,
 )
-_INTERRUPTS: Final = re.compile(r"Interrupt|HumanInTheLoop|NeedsApproval|ParentCommand")
+_INTERRUPTS: Final = re.compile(
+    r"(?<!Keyboard)Interrupt|HumanInTheLoop|NeedsApproval|ParentCommand"
+)
 _CANCELS: Final = re.compile(r"Cancel|KeyboardInterrupt")
 PROVIDER_ERRORS: Final = re.compile(
     r"RateLimit|APIError|APIConnection|APIStatus|InternalServer|ServiceUnavailable|Authentication"
@@ -108,13 +110,16 @@ PROVIDER_ERRORS: Final = re.compile(
 def stop_of(trace: Trace) -> Stopped:
     r"""Return why a run stopped.
 
-    What was raised tells most, then a cap that is worded as an answer, then what the host
-    says, then the last step.
+    An exception tells most, then a cap phrased as an answer, then what the host says, then the
+    last step.
 
     >>> from loopmend import Trace
     >>> stop_of(Trace.from_react_log("Thought 1: easy\nAction 1: Finish[4]")).reason.value
     'final_answer'
     """
+    if trace.unreadable is not None:
+        said = f"Nothing could be read; the record looks like {trace.unreadable}."
+        return Stopped(StopReason.UNKNOWN, said)
     return (
         _raised(trace.error)
         or _worded(trace)
@@ -146,26 +151,32 @@ def _raised(error: TraceError | None) -> Stopped | None:
         if pattern.search(said):
             return Stopped(reason, evidence)
     by_origin = {"model": StopReason.PROVIDER_ERROR, "parser": StopReason.PARSE_FAIL}
-    return Stopped(by_origin.get(error.origin, StopReason.ABANDONED), evidence)
+    return Stopped(by_origin.get(error.origin, StopReason.HOST_ERROR), evidence)
+
+
+def is_cap_sentence(text: str) -> bool:
+    """Tell whether a text is what a framework says in place of an answer at a cap.
+
+    >>> is_cap_sentence("Agent stopped due to iteration limit or time limit.")
+    True
+    """
+    return _CAPS.match(text[:300]) is not None
 
 
 def _worded(trace: Trace) -> Stopped | None:
     """Tell an end of the run that the host words as an answer."""
     answer = trace.answer
-    if answer is None:
-        return None
-    for words, reason in _OWN_WORDS:
-        if answer.startswith(words):
-            return Stopped(reason, f"The answer is the host's own word: {answer[:100]!r}")
-    if not _CAPS.match(answer[:300]):
+    if answer is None or not is_cap_sentence(answer):
         return None
     limits = trace.limits
     late = limits.max_seconds is not None and (trace.seconds or 0) >= limits.max_seconds
     few = limits.max_iterations is None or trace.iterations < limits.max_iterations
     if late and few and "time limit" in answer:
-        return Stopped(StopReason.TIMEOUT, f"The answer is the host's own word: {answer[:100]!r}")
+        return Stopped(
+            StopReason.TIMEOUT, f"The framework, not the model, wrote this: {answer[:100]!r}"
+        )
     return Stopped(
-        StopReason.MAX_ITERATIONS, f"The answer is the host's own word: {answer[:100]!r}"
+        StopReason.MAX_ITERATIONS, f"The framework, not the model, wrote this: {answer[:100]!r}"
     )
 
 
@@ -178,7 +189,10 @@ def _said(trace: Trace) -> Stopped | None:
         return None
     if reason is StopReason.FINAL_ANSWER and trace.answer is None:
         return None  # an answer that is not there is none
-    return Stopped(reason, "The host says so.")
+    if reason is StopReason.YIELDED and trace.steps and trace.steps[-1].calls:
+        name = trace.steps[-1].calls[-1].name[:60]
+        return Stopped(reason, f"The last call, `{name}`, hands over.", len(trace.steps) - 1)
+    return Stopped(reason, "The host gave this reason.")
 
 
 def _last_step(trace: Trace) -> Stopped | None:
@@ -188,17 +202,18 @@ def _last_step(trace: Trace) -> Stopped | None:
     last = trace.steps[at]
     if last.answer is not None:
         return Stopped(StopReason.FINAL_ANSWER, "The last step gives the answer.", at)
-    turn = last.turn
-    if turn is not None and not last.observations:
+    # Only a step that does nothing can say in words why it is the last one.
+    turn = None if last.calls or last.observations else last.turn
+    if turn is not None:
         if any(isinstance(action, AskUser) for action in turn.actions):
             return Stopped(StopReason.ASKED_USER, "The last step asks the user.", at)
-        if isinstance(turn.signal, Stuck) and not last.calls:
-            return Stopped(StopReason.STUCK, "The last step says that the model is stuck.", at)
-        if isinstance(turn.signal, Yield) and not last.calls:
+        if isinstance(turn.signal, Stuck):
+            return Stopped(StopReason.STUCK, "The model says it is stuck.", at)
+        if isinstance(turn.signal, Yield):
             return Stopped(StopReason.YIELDED, "The last step hands over.", at)
     if last.error is not None:
         found = _raised(last.error)
-        if found is not None and found.reason is not StopReason.ABANDONED:
+        if found is not None and found.reason is not StopReason.HOST_ERROR:
             return Stopped(found.reason, found.evidence, at)
     return _answered(trace) or _unparsed(trace)
 
@@ -221,9 +236,18 @@ def _unparsed(trace: Trace) -> Stopped | None:
 def _exhausted(trace: Trace) -> Stopped:
     most, taken = trace.limits.max_iterations, trace.iterations
     if most is not None and taken >= most:
-        said = f"There is no answer after {taken} of {most} steps."
+        said = f"No answer after {taken} of {most} steps."
         return Stopped(StopReason.MAX_ITERATIONS, said, taken - 1 if taken else None)
     seconds = trace.limits.max_seconds
     if seconds is not None and (trace.seconds or 0) >= seconds:
-        return Stopped(StopReason.TIMEOUT, f"There is no answer after {trace.seconds} seconds.")
-    return Stopped(StopReason.ABANDONED, "There is no answer, and nothing says why.")
+        return Stopped(StopReason.TIMEOUT, f"No answer after {trace.seconds} seconds.")
+    return Stopped(StopReason.UNKNOWN, _last_seen(trace), taken - 1 if taken else None)
+
+
+def _last_seen(trace: Trace) -> str:
+    """Say where a record ends that does not say why."""
+    last = trace.steps[-1] if trace.steps else None
+    if last is None:
+        return "The record holds no step and no answer."
+    after = "a tool's result" if last.observations else "a call" if last.calls else "a reply"
+    return f"The record ends after {after}; nothing says whether the run went on."

@@ -1,4 +1,4 @@
-"""Keeping traces: an SQLite file, or a file of one line each for other programs to read."""
+"""Keeping traces: an SQLite file, or a file with one trace per line for other programs."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ CREATE TABLE traces (
 class TraceStore:
     """Traces in an SQLite file, for several threads and processes at once.
 
-    A trace whose `add` has returned is on the disk: it outlives the process, however it ends.
-    All threads share one connection, one at a time, because SQLite writes one at a time anyway
-    and a queue in the process is shorter than one at the file.
+    Once `add` has returned, the trace is on disk: it outlives the process, however that ends.
+    All threads take turns on one connection: SQLite writes one at a time anyway, and a queue in
+    the process is faster than one at the file.
 
     Args:
-        path: The file, which is made if it is missing.
-        redact: What takes secrets out of a trace before it is written; `None` for nothing.
+        path: The file; created if missing.
+        redact: Removes secrets from a trace before writing it; `None` keeps everything.
 
     Raises:
-        TraceFormatError: The file is of a version that this package does not know.
+        TraceFormatError: The file has a version that this package does not support.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, TraceStore(f"{folder}/traces.db") as store:
@@ -87,21 +87,21 @@ class TraceStore:
         return number or 0
 
     def get(self, id: int) -> Trace | None:
-        """Return the trace of a number, or none if there is none."""
+        """Return the trace with this number, or `None`."""
         with self._connected() as connection:
             row = connection.execute("SELECT body FROM traces WHERE id = ?", (id,)).fetchone()
         return None if row is None else Trace.from_json(row[0])
 
     def traces(self, since: int | None = None) -> Iterator[Trace]:
-        """Return the traces in the order in which they were added.
+        """Return the traces in the order of `add`.
 
         Args:
-            since: The number of the last trace that is already known.
+            since: The number of the last trace that you already have.
         """
         return (trace for _, trace in self.items(since))
 
     def items(self, since: int | None = None) -> Iterator[tuple[int, Trace]]:
-        """Return the traces, each with its number, so that one can go on from there."""
+        """Return the traces, each with its number, so you can go on from there."""
         last = -1 if since is None else since
         query = "SELECT id, body FROM traces WHERE id > ? ORDER BY id LIMIT ?"
         # In pages, so that no reader keeps the file from being tidied up.
@@ -122,7 +122,7 @@ class TraceStore:
         return count
 
     def close(self) -> None:
-        """Let go of the file; what other threads are doing is finished first."""
+        """Close the file, after other threads have finished what they are doing."""
         with self._lock:
             self._closed = True
             self._disconnect()
@@ -155,14 +155,14 @@ class TraceStore:
 
 
 class TraceLog:
-    """Traces in a file of one JSON object a line, for `tail -f`, `jq` and the like.
+    """Traces in a file with one JSON object per line, for `tail -f`, `jq` and the like.
 
-    A trace whose `add` has returned is on the disk. A writer that is killed may leave a torn
-    line; the next one starts a line of its own, and readers skip the torn one.
+    Once `add` has returned, the trace is on disk. A killed writer may leave a torn line; the next
+    writer starts a new line, and readers skip the torn one.
 
     Args:
-        path: The file, which is made if it is missing.
-        redact: What takes secrets out of a trace before it is written; `None` for nothing.
+        path: The file; created if missing.
+        redact: Removes secrets from a trace before writing it; `None` keeps everything.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -215,7 +215,7 @@ class TraceLog:
                     continue
                 text = _whole(line)
                 if text is None:
-                    _LOG.warning("%s: line %d is torn and was skipped", self.path, number)
+                    _LOG.warning("%s: line %d is torn; skipped it", self.path, number)
                 else:
                     yield Trace.from_json(text)
 
@@ -307,7 +307,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 def _version(connection: sqlite3.Connection, path: Path) -> int:
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if not 0 <= version <= _VERSION:
-        msg = f"{path} is of version {version}, but this package knows versions up to {_VERSION}"
+        msg = f"{path} has version {version}, but this package supports versions up to {_VERSION}"
         raise TraceFormatError(msg)
     return version
 

@@ -13,6 +13,7 @@ from loopmend._rich import html_of
 from loopmend.contracts.react_trace import I06_REASON_EXIT
 from loopmend.errors import TraceFormatError
 from loopmend.reading.turn import Turn
+from loopmend.traces.unread import Lazily
 from loopmend.wire import from_data, to_data
 
 __all__ = ["Limits", "Observation", "Step", "Tokens", "Trace", "TraceCall", "TraceError"]
@@ -48,7 +49,7 @@ class Observation:
     text: str
     tool: str | None = None
     call_id: str | None = None
-    """The call that it answers, where calls have ids."""
+    """The call that it answers, if calls have ids."""
     failed: bool = False
     """Whether the host says that the tool failed."""
     seconds: float | None = None
@@ -73,7 +74,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class TraceError:
-    """An error that was raised while the run went on, or that ended it.
+    """An error that came up during the run, or that ended it.
 
     >>> TraceError("RateLimitError", "429", origin="model").origin
     'model'
@@ -88,7 +89,7 @@ class TraceError:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call of the model, and what came of it.
+    """One model call, and what came of it.
 
     >>> Step(thought="look it up", calls=[TraceCall("search", "Oslo")]).answer is None
     True
@@ -102,24 +103,27 @@ class Step:
     answer: str | None = None
     """The final answer, if this step gives one."""
     turn: Turn | None = None
-    """What was read of the text, if it was read."""
+    """What the reader made of the text; `UNREAD` reads it when somebody first looks."""
     error: TraceError | None = None
     """Why the step failed, if it did."""
     tokens: Tokens | None = None
     seconds: float | None = None
     agent: str | None = None
-    """Which agent took the step, where there are several."""
+    """Which agent took the step, if there are several."""
     id: str | None = None
-    """The framework's own name of the step, such as a span or run id."""
+    """The framework's own name for the step, such as a span or run id."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "calls", tuple(self.calls))
         object.__setattr__(self, "observations", tuple(self.observations))
 
 
+setattr(Step, "turn", Lazily(Step.__dict__["turn"]))  # noqa: B010 - in place of the slot
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the run was allowed.
+    """The limits of the run.
 
     >>> Limits(max_iterations=5).max_seconds is None
     True
@@ -144,17 +148,19 @@ class Trace:
     answer: str | None = None
     """What the host returned as the answer, whatever it is."""
     reason: str | None = None
-    """Why the host says that it stopped: a `StopReason`'s value, or `None` if it does not say."""
+    """Why the host says it stopped: a `StopReason`'s value, or `None` if it does not say."""
     limits: Limits = field(default_factory=Limits)
     error: TraceError | None = None
-    """What was raised to the host."""
+    """The exception that the host got."""
     framework: str | None = None
     seconds: float | None = None
     id: str | None = None
     tools: Sequence[str] | None = None
-    """The names of the tools on offer, if they are known."""
+    """The names of the available tools, if known."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Anything else, as JSON."""
+    unreadable: str | None = None
+    """The format that the record seems to have, if nothing could be read from it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", tuple(self.steps))
@@ -168,12 +174,12 @@ class Trace:
 
     @property
     def exit_code(self) -> int | None:
-        """The contract's exit code; none for a reason that the contract does not know."""
+        """The contract's exit code; `None` for a reason that the contract does not know."""
         return I06_REASON_EXIT.get(self.reason or "")
 
     @property
     def tokens(self) -> int:
-        """How many tokens all steps took together, as far as that is known."""
+        """How many tokens all steps took together; steps without a count are left out."""
         return sum(step.tokens.total for step in self.steps if step.tokens is not None)
 
     @property
@@ -184,8 +190,8 @@ class Trace:
     def to_react_trace(self) -> dict[str, Any]:
         """Return the contract's body: what `classify_termination` and its kin take.
 
-        A reason beyond the contract's five is passed on without an exit code, so that the
-        contract says that it does not know it.
+        A reason beyond the contract's five has no exit code here, so the contract says that it does
+        not know it.
         """
         body: dict[str, Any] = {"iterations": self.iterations, "scratchpad": self.scratchpad}
         if self.reason is not None:
@@ -199,7 +205,7 @@ class Trace:
     def to_json(self) -> str:
         """Return the trace as one line of JSON, with the version of the format.
 
-        What JSON has no form for, such as a date among the arguments, is written as its repr.
+        It writes values that JSON cannot hold, such as a date in the arguments, as their repr.
 
         Raises:
             ValueError: Arguments or metadata are nested deeper than 127 levels.
@@ -212,44 +218,107 @@ class Trace:
         """Return the trace of a line that `to_json` wrote.
 
         Raises:
-            TraceFormatError: It is no trace, or one of a newer version.
+            TraceFormatError: It is not a trace, or has a newer version.
         """
         try:
             data = json.loads(line)
         except (ValueError, RecursionError) as error:
             msg = "not JSON"
             raise TraceFormatError(msg) from error
-        version = data.pop("version", None) if isinstance(data, dict) else None
+        return cls.from_data(data)
+
+    @classmethod
+    def from_data(cls, data: Any) -> Trace:
+        """Return the trace of what `json.loads` made of such a line.
+
+        Raises:
+            TraceFormatError: It is not a trace, or has a newer version.
+        """
+        version = data.get("version") if isinstance(data, dict) else None
         if not isinstance(version, int) or not 1 <= version <= VERSION:
-            msg = f"a trace of version 1 to {VERSION} is needed, not {version!r}"
+            msg = f"unsupported trace version {version!r} (supported: {VERSION})"
             raise TraceFormatError(msg)
         try:
-            return from_data(cls, data)
+            return from_data(cls, {key: data[key] for key in data if key != "version"})
         except ValueError as error:
             raise TraceFormatError(str(error)) from error
 
     @classmethod
     def from_react_log(
-        cls, text: str, *, max_iterations: int | None = None, tools: Iterable[str] | None = None
+        cls,
+        text: str,
+        *,
+        tools: Iterable[str] | None = None,
+        finish: Iterable[str] = (),
+        handover: Iterable[str] = (),
+        max_iterations: int | None = None,
     ) -> Trace:
-        """Read a ReAct transcript, see `loopmend.traces.react_log`."""
-        from loopmend.traces.react_log import read_react_log
+        """Read a ReAct transcript: each action is a step.
 
-        return read_react_log(text, max_iterations=max_iterations, tools=tools)
+        Args:
+            text: The transcript; what stands before the first header is the question.
+            tools: The names of the available tools, if they are known.
+            finish: Actions that end a run besides `Finish[…]`, such as `click[Buy Now]`.
+            handover: Actions that end a run with somebody else.
+            max_iterations: The cap on steps, if there was one.
+
+        Raises:
+            TypeError: `text` is not a `str`.
+        """
+        from loopmend.traces.readers.options import options_of
+        from loopmend.traces.readers.react_log import read_react_log
+
+        return read_react_log(text, options_of(tools, finish, handover, max_iterations))
 
     @classmethod
-    def from_messages(cls, messages: Iterable[Any], *, max_iterations: int | None = None) -> Trace:
-        """Read a conversation in OpenAI's form, see `loopmend.traces.messages`."""
-        from loopmend.traces.messages import read_messages
+    def from_messages(
+        cls,
+        messages: Iterable[Any],
+        *,
+        tools: Iterable[str] | None = None,
+        finish: Iterable[str] = (),
+        handover: Iterable[str] = (),
+        max_iterations: int | None = None,
+    ) -> Trace:
+        """Read a conversation in any provider's format: each reply of the model is a step.
 
-        return read_messages(messages, max_iterations=max_iterations)
+        Args:
+            messages: Dicts or objects, as OpenAI, Anthropic, Gemini, LangChain, Vercel, ShareGPT,
+                Inspect or AgentDojo write them.
+            tools: The names of the available tools, if they are known.
+            finish: Calls that end a run besides `submit`, `final_answer` and the like.
+            handover: Calls that end a run with somebody else besides `transfer_to_…`.
+            max_iterations: The cap on steps, if there was one.
+        """
+        from loopmend.traces.readers.conversation import read_messages
+        from loopmend.traces.readers.options import options_of
+
+        return read_messages(messages, options_of(tools, finish, handover, max_iterations))
 
     @classmethod
-    def from_spans(cls, spans: Iterable[Any], *, max_iterations: int | None = None) -> Trace:
-        """Read OpenInference spans, nested or flat, see `loopmend.traces.spans`."""
-        from loopmend.traces.spans import read_spans
+    def from_spans(
+        cls,
+        spans: Iterable[Any],
+        *,
+        tools: Iterable[str] | None = None,
+        finish: Iterable[str] = (),
+        handover: Iterable[str] = (),
+        max_iterations: int | None = None,
+    ) -> Trace:
+        """Read the spans of one run: each call of a model is a step.
 
-        return read_spans(spans, max_iterations=max_iterations)
+        Args:
+            spans: Mappings, nested (`child_spans`) or flat (`parent_id`), with attributes by the
+                conventions of OpenInference, of OpenTelemetry's GenAI, or of Vercel.
+            tools: The names of the available tools, if the spans do not tell.
+            finish: Calls that end a run besides `final_answer` and the like.
+            handover: Calls that end a run with somebody else besides `transfer_to_…`.
+            max_iterations: The cap on steps, if there was one.
+        """
+        from loopmend.traces.readers.options import options_of
+        from loopmend.traces.readers.otel_spans import read_spans
+
+        return read_spans(spans, options_of(tools, finish, handover, max_iterations))
 
     def with_reason(self, reason: str) -> Trace:
         """Return the trace with another reason why it stopped."""

@@ -6,6 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from loopmend._repr import written
+from loopmend.results import failure_in
 from loopmend.traces.stop import Stopped, StopReason, stop_of
 from loopmend.traces.trace import Observation, Trace, TraceCall
 
@@ -14,15 +15,6 @@ __all__ = ["Made", "View", "is_failure", "words"]
 _WORD: Final = re.compile(r"\w+")
 _ASIDES: Final = ("think", "Think")
 _LONGEST: Final = 4000
-# What tools say when they did not do what was asked, at the beginning of their answer.
-_FAILURE: Final = re.compile(
-    r"\W{0,3}(?:error\b|exception\b|traceback \(most recent|could not (?:find|convert|be)\b"
-    r"|invalid (?:action|argument|input|tool|parameter)|no (?:more )?results?\b|not found\b"
-    r"|failed\b|unable to\b|cannot\b|tool .{0,60}not found"
-    r"|the (?:requested )?(?:page|file) (?:does not|was not|could not)"
-    r"|[\w.]{1,40}(?:error|exception):|unknown (?:tool|action)|nothing happened)",
-    re.IGNORECASE,
-)
 
 
 class Made(NamedTuple):
@@ -33,11 +25,13 @@ class Made(NamedTuple):
     signature: tuple[str, str]
     """Its name and its arguments, written down."""
     result: str | None
+    failed: bool = False
+    """Whether its step's tools failed."""
 
 
 def is_failure(observation: Observation) -> bool:
-    """Tell whether a tool says that it did not do what was asked."""
-    return observation.failed or _FAILURE.match(observation.text) is not None
+    """Tell whether the host or the tool says that the tool failed."""
+    return observation.failed or failure_in(observation.text) is not None
 
 
 def words(text: str) -> frozenset[str]:
@@ -56,7 +50,7 @@ def _signature(call: TraceCall) -> tuple[str, str]:
 class View:
     """A trace, and what was worked out from it."""
 
-    __slots__ = ("answered", "failed", "failures", "made", "stop", "trace")
+    __slots__ = ("_last_good", "answered", "failed", "failures", "made", "stop", "trace")
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -64,27 +58,44 @@ class View:
         """Why the run stopped."""
         self.answered = self.stop.reason is StopReason.FINAL_ANSWER
         """Whether the run ended with an answer."""
-        self.made: list[Made] = _made(trace)
-        """All calls in order, asides such as `think[…]` left out."""
-        self.failed: list[tuple[int, Observation]] = [
-            (at, observation)
-            for at, step in enumerate(trace.steps)
-            for observation in step.observations
-            if is_failure(observation)
-        ]
-        """The observations that say that a tool did not do what was asked, with their steps."""
+        self.failed: list[tuple[int, Observation]] = []
+        """The observations that say that a tool failed, with their steps."""
+        self._last_good: dict[str | None, int] = {}
+        for at, step in enumerate(trace.steps):
+            for seen in step.observations:
+                if is_failure(seen):
+                    self.failed.append((at, seen))
+                else:
+                    self._last_good[seen.tool] = self._last_good[_ANY] = at
         found = {at for at, _ in self.failed}
+        self.made: list[Made] = _made(trace, found)
+        """All calls in order, asides such as `think[…]` left out."""
         found.update([at for at, step in enumerate(trace.steps) if step.error is not None])
         self.failures = sorted(found)
         """The steps whose tool did not do what was asked, or that failed themselves."""
 
+    def recovers(self, at: int, tool: str | None = None) -> bool:
+        """Tell whether a later step got a result: of this tool, or of any if none is given."""
+        return self._last_good.get(_ANY if tool is None else tool, -1) > at
 
-def _made(trace: Trace) -> list[Made]:
+    def goes_on(self, at: int) -> bool:
+        """Tell whether a later step did something without an error."""
+        later = self.trace.steps[at + 1 :]
+        return any(s.error is None and (s.calls or s.answer is not None) for s in later)
+
+
+_ANY: Final = "any tool"
+
+
+def _made(trace: Trace, failed: set[int]) -> list[Made]:
     found: list[Made] = []
     for at, step in enumerate(trace.steps):
         results = step.observations
+        known = {seen.call_id: seen.text for seen in results if seen.call_id is not None}
         for number, call in enumerate(step.calls):
             if call.name not in _ASIDES:
                 result = results[number].text if number < len(results) else None
-                found.append(Made(at, call, _signature(call), result))
+                if call.id is not None and known:
+                    result = known.get(call.id, result)
+                found.append(Made(at, call, _signature(call), result, at in failed))
     return found

@@ -16,4 +16,4 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     *repetition.REPETITION,
     *signals.SIGNALS,
 )
-"""All that come with the package, in the order in which they look."""
+"""All built-in detectors, in the order in which they run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from loopmend.traces.finding import Detector, Finding
+from loopmend.traces.finding import Certainty, Detector, Finding
 from loopmend.traces.stop import StopReason
 from loopmend.traces.view import View
 
@@ -15,6 +15,7 @@ _FINE: Final = frozenset(
     {
         StopReason.FINAL_ANSWER,
         StopReason.ASKED_USER,
+        StopReason.CANCELLED,
         StopReason.INTERRUPTED,
         StopReason.YIELDED,
     }
@@ -23,8 +24,9 @@ _NAMED: Final = {
     StopReason.MAX_ITERATIONS: "cap",
     StopReason.TIMEOUT: "timeout",
     StopReason.PARSE_FAIL: "parse_failure",
-    StopReason.PROVIDER_ERROR: "provider_error",
 }
+# What only the words of the last steps tell, unless the host says it too.
+_INFERRED: Final = frozenset({StopReason.PARSE_FAIL, StopReason.STUCK})
 
 
 def ending(view: View) -> Iterator[Finding]:
@@ -32,11 +34,20 @@ def ending(view: View) -> Iterator[Finding]:
     stop = view.stop
     if stop.reason in _FINE:
         return
+    if stop.reason is StopReason.UNKNOWN:
+        message = "The record ends without an answer."
+        yield Finding("no_final_answer", message, "info", "suspected", stop.step, stop.evidence)
+        return
     message = f"The run has no final answer: {stop.reason.value}."
-    yield Finding("no_final_answer", message, "error", "proven", stop.step, stop.evidence[:200])
+    last = view.trace.steps[-1].error if view.trace.steps else None
+    told = view.trace.error is not None or view.trace.reason is not None or last is not None
+    certainty: Certainty = "proven" if told or stop.reason not in _INFERRED else "suspected"
+    yield Finding("no_final_answer", message, "error", certainty, stop.step, stop.evidence[:200])
     kind = _NAMED.get(stop.reason)
-    if kind is not None and kind != "provider_error":
-        yield Finding(kind, stop.evidence, "error", "proven", stop.step, stop.evidence[:200])
+    if kind == "parse_failure" and last is not None and last.origin == "parser":
+        return  # the step tells it
+    if kind is not None:
+        yield Finding(kind, stop.evidence, "error", certainty, stop.step, stop.evidence[:200])
 
 
 def action_after_final(view: View) -> Iterator[Finding]:
@@ -56,10 +67,10 @@ def budget(view: View) -> Iterator[Finding]:
     """Find a run that took more than it was allowed."""
     limits, trace = view.trace.limits, view.trace
     if limits.max_iterations is not None and trace.iterations > limits.max_iterations:
-        message = f"The run took {trace.iterations} steps of {limits.max_iterations}."
+        message = f"The run took {trace.iterations} steps; the limit is {limits.max_iterations}."
         yield Finding("budget", message, "warning", "proven", trace.iterations - 1)
     if limits.max_tokens is not None and trace.tokens > limits.max_tokens:
-        message = f"The run took {trace.tokens} tokens of {limits.max_tokens}."
+        message = f"The run took {trace.tokens} tokens; the limit is {limits.max_tokens}."
         yield Finding("token_budget", message, "warning", "proven")
 
 
@@ -75,7 +86,7 @@ def token_explosion(view: View) -> Iterator[Finding]:
     usual = max(sorted(counts)[len(counts) // 2], 1)
     most = max(counts)
     if most > _ENOUGH_TOKENS and most > _MANY_TIMES * usual:
-        message = f"A step takes {most} tokens, the usual one {usual}."
+        message = f"One step took {most} tokens; the median step took {usual}."
         yield Finding("token_explosion", message, "warning", "suspected", counts.index(most))
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from loopmend.traces.finding import Certainty, Detector, Finding
-from loopmend.traces.trace import TraceError
+from loopmend.traces.trace import Observation, TraceError
 from loopmend.traces.view import View
 
 __all__ = ["ERRORS"]
 
 _STORM: Final = 3
+_REFUSED: Final = "_Exception"
+"""What LangChain's AgentExecutor calls in place of a tool for a reply that it cannot parse."""
 _UNKNOWN: Final = re.compile(
     r"\W{0,3}(?:error: )?(?:(?P<name>[\w.\-]{1,80}) is not a valid tool|unknown tool\b"
     r"|tool .{0,80}(?:not found|does not exist)|no such tool)",
@@ -63,18 +66,28 @@ _CLASSES: Final = tuple(
 
 
 def step_errors(view: View) -> Iterator[Finding]:
-    """Find steps that failed, by whose fault that is."""
+    """Find steps that failed, by whose fault that is, and whether the run got over it."""
     for at, step in enumerate(view.trace.steps):
         if step.error is not None:
-            yield _step_error(at, step.error)
+            yield _marked(_step_error(at, step.error), recovered=view.goes_on(at))
     for at, observation in view.failed:
-        yield _tool_failure(at, observation.text[:200], failed=observation.failed)
+        if observation.tool == _REFUSED and view.trace.steps[at].error is not None:
+            continue  # the step's error tells it
+        finding = _tool_failure(at, observation)
+        # Who called a tool that there is not does better to call another one.
+        tool = observation.tool if finding.kind == "tool_error" else None
+        yield _marked(finding, recovered=view.recovers(at, tool))
+
+
+def _marked(finding: Finding, *, recovered: bool) -> Finding:
+    """Mark what the run got over: that is worth knowing, but no fault of the run."""
+    return replace(finding, severity="info", recovered=True) if recovered else finding
 
 
 def _step_error(at: int, error: TraceError) -> Finding:
     said = f"{error.kind}: {error.message}"
-    if _holds(said[:1000].lower(), _PARSING):
-        message = "What the model wrote could not be parsed."
+    if error.origin == "parser" or _holds(said[:1000].lower(), _PARSING):
+        message = "The model's output could not be parsed."
         return Finding("parse_failure", message, "error", "proven", at, said[:200])
     if error.origin == "model":
         return _provider(at, error)
@@ -82,19 +95,19 @@ def _step_error(at: int, error: TraceError) -> Finding:
     return Finding("tool_error", message, "warning", "proven", at, said[:200])
 
 
-def _tool_failure(at: int, text: str, *, failed: bool) -> Finding:
-    certainty: Certainty = "proven" if failed else "suspected"
+def _tool_failure(at: int, observation: Observation) -> Finding:
+    text = observation.text[:200]
+    certainty: Certainty = "proven" if observation.failed else "suspected"
     folded = text.lower()
     if "tool" in folded and _UNKNOWN.match(text):
-        message = "A tool was called that there is not."
-        return Finding("unknown_tool", message, "error", "proven", at, text)
+        return Finding("unknown_tool", "Unknown tool.", "error", certainty, at, text)
     if _holds(folded, _ARGUMENTS):
         message = "A tool refused its arguments."
-        return Finding("malformed_arguments", message, "error", "proven", at, text)
+        return Finding("malformed_arguments", message, "error", certainty, at, text)
     if _holds(folded, _PARSING):
-        message = "What the model wrote could not be parsed."
-        return Finding("parse_failure", message, "error", "proven", at, text)
-    message = "A tool did not do what was asked."
+        message = "The model's output could not be parsed."
+        return Finding("parse_failure", message, "error", certainty, at, text)
+    message = "A tool reported a problem."
     return Finding("tool_error", message, "warning", certainty, at, text)
 
 
@@ -126,13 +139,20 @@ def _class(error: TraceError) -> str | None:
 
 def storm(view: View) -> Iterator[Finding]:
     """Find several failures in a row."""
+    flagged = {at for at, seen in view.failed if seen.failed}
     run, before = 0, -2
     for at in view.failures:
         run = run + 1 if at == before + 1 else 1
         before = at
         if run == _STORM:
             message = f"{_STORM} steps in a row failed, up to step {at + 1}."
-            yield Finding("error_storm", message, "error", "proven", at)
+            steps = view.trace.steps[at - _STORM + 1 : at + 1]
+            sure = all(
+                s.error is not None or n in flagged for n, s in enumerate(steps, at - _STORM + 1)
+            )
+            certainty: Certainty = "proven" if sure else "suspected"
+            finding = Finding("error_storm", message, "error", certainty, at)
+            yield _marked(finding, recovered=view.recovers(at))
             return
 
 
@@ -143,7 +163,7 @@ def blocked(view: View) -> Iterator[Finding]:
             if observation.tool is not None and not _FETCHES.search(observation.tool):
                 continue
             if _holds(observation.text[:300].lower(), _BLOCKED):
-                message = "A page did not let the agent in."
+                message = "A page blocked the agent."
                 evidence = observation.text[:200]
                 yield Finding("blocked_page", message, "warning", "suspected", at, evidence)
                 return

@@ -15,6 +15,7 @@ LOOPS: Final = frozenset({"no_progress_loop", "near_identical_loop", "cycle"})
 """The kinds that say that a run went round in circles."""
 
 _IDENTICAL: Final = 3
+_AGAIN: Final = 2
 _LONG_CALL: Final = 7
 _NEAR: Final = 0.58
 _NEAR_THOUGHT: Final = 0.8
@@ -28,36 +29,27 @@ def identical(view: View) -> Iterator[Finding]:
     counts = Counter(made.signature for made in view.made)
     for made in reversed(view.made):
         if counts.pop(made.signature, 0) >= _IDENTICAL:
-            message = f"`{made.call.name[:60]}` was called several times with the same arguments."
+            message = (
+                f"The model called `{made.call.name[:60]}` several times with the same arguments."
+            )
             yield Finding("identical_call", message, "warning", "proven", made.step)
 
 
 def no_progress(view: View) -> Iterator[Finding]:
-    """Find a run that ended while it repeated itself, or repeated itself too often.
-
-    Twice is enough in a run that never answered; one that did answer got out of it.
-    """
-    enough = _IDENTICAL if view.answered else 2
-    seen: Counter[tuple[tuple[str, str], str | None]] = Counter()
+    """Find a call that was made again with the same result, and nothing new in between."""
+    known: set[tuple[tuple[str, str], str | None]] = set()
+    since: Counter[tuple[tuple[str, str], str | None]] = Counter()
     for made in view.made:
         key = (made.signature, made.result)
-        seen[key] += 1
-        if seen[key] == enough:
-            message = f"`{made.call.name[:60]}` was called again with the same result."
+        if key not in known:
+            known.add(key)
+            since.clear()  # something new came up: the count starts again
+        since[key] += 1
+        if since[key] == _AGAIN:
+            message = f"The model called `{made.call.name[:60]}` again and got the same result."
             evidence = (made.result or "")[:200]
-            yield Finding("no_progress_loop", message, "error", "proven", made.step, evidence)
+            yield Finding("no_progress_loop", message, "warning", "proven", made.step, evidence)
             return
-    if not view.answered:
-        yield from _failing(view)
-
-
-def _failing(view: View) -> Iterator[Finding]:
-    """Find a run that ended in failure upon failure: the results are new, but nothing is won."""
-    failed = view.failures
-    last = failed[-2:]
-    if len(last) == 2 and last[0] + 1 == last[1] >= len(view.trace.steps) - 2:  # noqa: PLR2004
-        message = "The run ended in one failure after the other."
-        yield Finding("no_progress_loop", message, "error", "suspected", last[1])
 
 
 def near_identical(view: View) -> Iterator[Finding]:
@@ -70,7 +62,9 @@ def near_identical(view: View) -> Iterator[Finding]:
         if len(its) < _LONG_CALL:
             continue
         for earlier, said in before[-_WINDOW:]:
-            if earlier.signature[0] == made.signature[0] and _alike(said, its):
+            # To try again otherwise what failed is a correction, and no repeat.
+            same = earlier.signature[0] == made.signature[0] and not earlier.failed
+            if same and _alike(said, its):
                 yield _near(earlier, made)
                 return
         before.append((made, its))
@@ -84,7 +78,8 @@ def _alike(one: frozenset[str], other: frozenset[str], share: float = _NEAR) -> 
 
 
 def _near(earlier: Made, later: Made) -> Finding:
-    message = f"Steps {earlier.step + 1} and {later.step + 1} call `{later.call.name[:60]}` alike."
+    steps = f"{earlier.step + 1} and {later.step + 1}"
+    message = f"Steps {steps} call `{later.call.name[:60]}` with almost the same arguments."
     evidence = later.signature[1][:200]
     return Finding("near_identical_loop", message, "warning", "suspected", later.step, evidence)
 
@@ -95,7 +90,7 @@ def cycle(view: View) -> Iterator[Finding]:
     for at in range(3, len(signatures)):
         a, b, c, d = signatures[at - 3 : at + 1]
         if a == c and b == d and a != b:
-            message = "Two calls are made in turn."
+            message = "The model alternates between the same two calls."
             yield Finding("cycle", message, "warning", "proven", view.made[at].step)
             return
 
@@ -115,7 +110,7 @@ def thoughts(view: View) -> Iterator[Finding]:
                 and abs(len(said) - size) * 4 <= size
                 and _alike(said, its, _NEAR_THOUGHT)
             ):
-                message = f"The thought of step {earlier + 1} comes back in step {at + 1}."
+                message = f"Step {at + 1} repeats the thought of step {earlier + 1}."
                 evidence = step.thought[:200]
                 yield Finding("repeated_thought", message, "info", "suspected", at, evidence)
                 return
@@ -130,7 +125,7 @@ def restart(view: View) -> Iterator[Finding]:
     first = signatures[:2]
     for at in range(2, len(signatures) - 1):
         if list(signatures[at : at + 2]) == list(first):
-            message = f"Step {view.made[at].step + 1} starts all over."
+            message = f"Step {view.made[at].step + 1} starts over with the first calls."
             yield Finding("restart", message, "warning", "suspected", view.made[at].step)
             return
 

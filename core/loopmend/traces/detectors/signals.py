@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from loopmend.contracts.signal_detection import detect_meta_signal
 from loopmend.contracts.signals import Stuck, Uncertain
 from loopmend.contracts.synthesis import is_declining
 from loopmend.traces.finding import Detector, Finding
+from loopmend.traces.unread import as_read
 from loopmend.traces.view import View
 
 __all__ = ["SIGNALS"]
@@ -16,12 +18,13 @@ __all__ = ["SIGNALS"]
 def signals(view: View) -> Iterator[Finding]:
     """Find steps in which the model says that it is stuck or unsure."""
     for at, step in enumerate(view.trace.steps):
-        signal = step.turn.signal if step.turn is not None else None
+        turn = as_read(step)
+        signal = turn.signal if turn is not None else detect_meta_signal(step.text)
         if isinstance(signal, Stuck):
-            message = "The model says that it is stuck."
-            yield Finding("stuck", message, "warning", "suspected", at, step.text[:200])
+            message = "The model says it is stuck."
+            yield Finding("stuck", message, "info", "suspected", at, step.text[:200])
         elif isinstance(signal, Uncertain):
-            message = "The model says that it is unsure."
+            message = "The model says it is unsure."
             yield Finding("uncertain", message, "info", "suspected", at, step.text[:200])
 
 

@@ -7,25 +7,31 @@ from collections.abc import Iterator
 from typing import Final
 
 from loopmend.reading.turn import FailurePattern
-from loopmend.traces.finding import Detector, Finding
+from loopmend.traces.finding import Detector, Finding, Severity
 from loopmend.traces.trace import Step
-from loopmend.traces.view import View
+from loopmend.traces.unread import as_read
+from loopmend.traces.view import Made, View
 
 __all__ = ["TURNS"]
 
 _KINDS: Final = {
-    FailurePattern.NARRATED: (
-        "narrated_call",
-        "It is told what will be done, but nothing is called.",
-    ),
+    FailurePattern.NARRATED: ("narrated_call", "The model described a call without making it."),
     FailurePattern.EMPTY: ("empty_turn", "The model said nothing."),
-    FailurePattern.FABRICATED_OUTPUT: ("hallucinated_observation", "A tool's result was made up."),
+    FailurePattern.FABRICATED_OUTPUT: (
+        "hallucinated_observation",
+        "The model made up a tool's result.",
+    ),
     FailurePattern.TRUNCATED: ("malformed_arguments", "A call is cut off."),
     FailurePattern.BAD_ARGUMENTS: ("malformed_arguments", "Arguments do not fit the tool."),
-    FailurePattern.MALFORMED: ("parse_failure", "A call cannot be read."),
-    FailurePattern.TEXTUAL_CALL: ("parse_failure", "A call is written as text."),
-    FailurePattern.UNKNOWN_TOOL: ("unknown_tool", "A tool was called that there is not."),
+    FailurePattern.MALFORMED: ("parse_failure", "A call cannot be parsed."),
+    FailurePattern.BAD_VALUE: ("parse_failure", "A value does not fit its schema."),
+    FailurePattern.TEXTUAL_CALL: ("parse_failure", "The model wrote a call as text."),
+    FailurePattern.UNKNOWN_TOOL: ("unknown_tool", "Unknown tool."),
 }
+_RESULTS: Final = ("observation", "tool_response", "tool_result", "function_result", "tool_output")
+# 95 of 100 replies that only tell what the model will do are shorter; a longer one is an answer.
+_LONGEST_PLAN: Final = 500
+_MARKS: Final = ("{", "<", "Action:", "[TOOL")
 _CUT: Final = "made-up continuation cut off"
 _CLAIM: Final = re.compile(
     r"\b(?:I have|I've|I) (?:just |now |already )?(?:searched|verified|checked|confirmed|looked up|"
@@ -35,33 +41,45 @@ _CLAIM: Final = re.compile(
 
 
 def failures(view: View) -> Iterator[Finding]:
-    """Find turns that could not be used, unless something came of them all the same."""
+    """Find replies that could not be used, unless something came of them all the same."""
+    last = len(view.trace.steps) - 1
     for at, step in enumerate(view.trace.steps):
-        turn = step.turn
-        if turn is None:
-            continue
-        if turn.failure is not None and not _came_of_it(step):
-            known = _KINDS.get(turn.failure.pattern)
-            if known is not None:
-                kind, message = known
-                evidence = step.text[slice(*turn.failure.span)][:200]
-                yield Finding(
-                    kind, message, "warning", "suspected", at, evidence, turn.failure.span
-                )
-        for repair in turn.repairs:
-            if repair.what == _CUT:
-                evidence = step.text[slice(*repair.span)][:200]
-                message = "The model made up what a tool would return."
-                yield Finding(
-                    "hallucinated_observation",
-                    message,
-                    "warning",
-                    "proven",
-                    at,
-                    evidence,
-                    repair.span,
-                )
-                break
+        # A reply that nobody has read yet did no harm if the run went on after it.
+        if not _came_of_it(step) and (
+            as_read(step) is not None or (at == last and _is_worth(step))
+        ):
+            yield from _unused(at, step)
+        if _holds_result(step.text):
+            yield from _made_up(at, step)
+
+
+def _is_worth(step: Step) -> bool:
+    """Tell whether a last reply is worth reading: reading takes longer than all else."""
+    return len(step.text) <= _LONGEST_PLAN or any(mark in step.text for mark in _MARKS)
+
+
+def _unused(at: int, step: Step) -> Iterator[Finding]:
+    failure = step.turn.failure if step.turn is not None else None
+    known = _KINDS.get(failure.pattern) if failure is not None else None
+    if failure is not None and known is not None:
+        kind, message = known
+        evidence = step.text[slice(*failure.span)][:200]
+        yield Finding(kind, message, "warning", "suspected", at, evidence, failure.span)
+
+
+def _made_up(at: int, step: Step) -> Iterator[Finding]:
+    for repair in step.turn.repairs if step.turn is not None else ():
+        if repair.what == _CUT:
+            evidence = step.text[slice(*repair.span)][:200]
+            message = "The model made up what a tool would return."
+            kind = "hallucinated_observation"
+            yield Finding(kind, message, "warning", "proven", at, evidence, repair.span)
+            return
+
+
+def _holds_result(text: str) -> bool:
+    folded = text.lower()
+    return any(mark in folded for mark in _RESULTS)
 
 
 def _came_of_it(step: Step) -> bool:
@@ -77,9 +95,16 @@ def unknown_tools(view: View) -> Iterator[Finding]:
         return
     known = {name.lower() for name in offered}
     for made in view.made:
-        if made.call.name.lower() not in known and made.call.name != "python":
+        ends = view.trace.steps[made.step].answer is not None  # what ends a run is on no list
+        if made.call.name.lower() not in known and made.call.name != "python" and not ends:
             message = f"There is no tool `{made.call.name[:60]}`."
-            yield Finding("unknown_tool", message, "error", "proven", made.step)
+            yield _found("unknown_tool", message, view, made)
+
+
+def _found(kind: str, message: str, view: View, made: Made, evidence: str = "") -> Finding:
+    recovered = view.recovers(made.step)
+    severity: Severity = "info" if recovered else "error"
+    return Finding(kind, message, severity, "proven", made.step, evidence, recovered=recovered)
 
 
 def broken_arguments(view: View) -> Iterator[Finding]:
@@ -87,8 +112,8 @@ def broken_arguments(view: View) -> Iterator[Finding]:
     for made in view.made:
         given = made.call.arguments
         if made.call.id is not None and isinstance(given, str) and given.lstrip().startswith("{"):
-            message = f"The arguments of `{made.call.name[:60]}` are no JSON."
-            yield Finding("malformed_arguments", message, "error", "proven", made.step, given[:200])
+            message = f"The arguments of `{made.call.name[:60]}` are not JSON."
+            yield _found("malformed_arguments", message, view, made, given[:200])
 
 
 def claims(view: View) -> Iterator[Finding]:
@@ -99,7 +124,7 @@ def claims(view: View) -> Iterator[Finding]:
         said = step.answer or step.text
         claim = _CLAIM.search(said)
         if claim is not None:
-            message = "It claims work with tools, but none was called."
+            message = "The model claims to have used tools but called none."
             evidence = said[claim.start() : claim.start() + 200]
             yield Finding("claim_without_action", message, "warning", "suspected", at, evidence)
             return

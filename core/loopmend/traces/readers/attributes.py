@@ -1,0 +1,237 @@
+"""A span's attributes by the conventions of OpenInference, GenAI and Vercel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from loopmend.traces.readers.values import as_list, as_map, decoded, first, get, tokens_in
+from loopmend.traces.trace import Tokens
+
+__all__ = [
+    "flat",
+    "given_in",
+    "is_call",
+    "kind_in",
+    "said_in",
+    "tokens_told",
+    "tool_in",
+    "tools_in",
+]
+
+_KIND: Final = "openinference.span.kind"
+_OPERATIONS: Final = {
+    **dict.fromkeys(("chat", "text_completion", "generate_content", "completion"), "LLM"),
+    **dict.fromkeys(("execute_tool",), "TOOL"),
+    **dict.fromkeys(("invoke_agent", "create_agent", "invoke_workflow"), "AGENT"),
+    **dict.fromkeys(("embeddings", "retrieval"), "OTHER"),
+}
+_TRACELOOP: Final = {"workflow": "AGENT", "agent": "AGENT", "tool": "TOOL", "task": "CHAIN"}
+_VERCEL: Final = re.compile(r"ai\.(?:generate|stream)(?:Text|Object)")
+_INDEXED: Final = re.compile(r"\.(\d{1,6})\.")
+_DEEPEST: Final = 12
+
+
+def flat(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return attributes under dotted keys: data frames hold them nested."""
+    if not any(isinstance(value, (Mapping, list, tuple)) for value in attributes.values()):
+        return attributes
+    found: dict[str, Any] = {}
+    stack: list[tuple[str, Any, int]] = [(str(k), v, 0) for k, v in attributes.items()]
+    while stack:
+        key, value, depth = stack.pop()
+        # Lists of messages are nested; lists of words are what they are.
+        deep = isinstance(value, Mapping) or any(isinstance(e, Mapping) for e in as_list(value))
+        found[key] = value
+        if deep and depth < _DEEPEST and not key.endswith(("arguments", ".value", "metadata")):
+            items = value.items() if isinstance(value, Mapping) else enumerate(as_list(value))
+            stack += [(f"{key}.{inner}", each, depth + 1) for inner, each in items]
+    return found
+
+
+def kind_in(attributes: Mapping[str, Any], name: str, told: Any = None) -> str:
+    """Return what kind of work a span does, or `CHAIN` if nothing says so."""
+    declared = attributes.get(_KIND) or told
+    if isinstance(declared, str) and declared and declared.upper() not in ("INTERNAL", "CLIENT"):
+        kind = declared.upper().rpartition(".")[2]
+        return kind if kind != "UNKNOWN" else "CHAIN"
+    operation = str(attributes.get("gen_ai.operation.name") or "")
+    if operation in _OPERATIONS:
+        return _OPERATIONS[operation]
+    vercel = str(attributes.get("ai.operationId") or "")
+    if vercel:
+        return "LLM" if _VERCEL.match(vercel) else "TOOL" if vercel == "ai.toolCall" else "OTHER"
+    traceloop = str(attributes.get("traceloop.span.kind") or "").lower()
+    if traceloop in _TRACELOOP:
+        return _TRACELOOP[traceloop]
+    if any(key in attributes for key in ("gen_ai.tool.name", "tool.name")):
+        return "TOOL"
+    said = ("gen_ai.completion", "gen_ai.output.messages", "llm.request.type")
+    indexed = any(
+        key.startswith(("gen_ai.completion.", "llm.output_messages")) for key in attributes
+    )
+    return "LLM" if indexed or any(key in attributes for key in said) else _by_name(name)
+
+
+def _by_name(name: str) -> str:
+    return "TOOL" if name.startswith(("execute_tool ", "running tool")) else "CHAIN"
+
+
+def given_in(attributes: Mapping[str, Any], events: list[Any], kind: str) -> Any:
+    """Return what a span got: a tool's arguments, or messages."""
+    if kind == "TOOL":
+        named = ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool.parameters", "input.value")
+        extra = ("tool_arguments", "traceloop.entity.input", "input")
+        return _inputs(first(attributes, *named, *extra))
+    listed = _indexed(attributes, "llm.input_messages", "message.") or _indexed(
+        attributes, "gen_ai.prompt", ""
+    )
+    if any(message.get("role") != "system" for message in listed):
+        return listed
+    named = ("gen_ai.input.messages", "ai.prompt.messages", "ai.prompt", "gen_ai.prompt")
+    value = first(attributes, *named, "input.value", "llm.prompts", "traceloop.entity.input")
+    return _events(events, answers=False) if value is None else value
+
+
+def said_in(attributes: Mapping[str, Any], events: list[Any], kind: str) -> Any:
+    """Return what a span returned: a tool's result, or messages."""
+    if kind == "TOOL":
+        named = ("gen_ai.tool.call.result", "ai.toolCall.result", "output.value", "tool_response")
+        return first(attributes, *named, "traceloop.entity.output", "output")
+    if kind != "LLM":
+        return first(
+            attributes,
+            *("output.value", "gen_ai.output.messages", "pydantic_ai.all_messages"),
+            *("all_messages_events", "final_result", "ai.response.text", "output"),
+            "traceloop.entity.output",
+        )
+    listed = _indexed(attributes, "llm.output_messages", "message.") or _indexed(
+        attributes, "gen_ai.completion", ""
+    )
+    if listed and any(len(message) > 1 for message in listed):
+        return listed[:1] if len({message.get("role") for message in listed}) > 1 else listed
+    calls = decoded(attributes.get("ai.response.toolCalls"))
+    if calls or "ai.response.text" in attributes or "ai.response.object" in attributes:
+        text = first(attributes, "ai.response.text", "ai.response.object")
+        return {"role": "assistant", "content": text, "tool_calls": calls}
+    named = ("gen_ai.output.messages", "gen_ai.completion", "output.value", "output")
+    value = first(attributes, *named, "traceloop.entity.output")
+    return _events(events, answers=True) if value is None else value
+
+
+def _inputs(value: Any) -> Any:
+    """Return arguments without what Traceloop wraps them in."""
+    inner = decoded(value)
+    held = inner.get("inputs") if isinstance(inner, Mapping) and "inputs" in inner else None
+    return value if held is None else held
+
+
+def _indexed(attributes: Mapping[str, Any], prefix: str, inside: str) -> list[dict[str, Any]]:
+    """Return a list of messages from keys such as `llm.output_messages.0.message.content`."""
+    found: dict[int, _Message] = {}
+    start = f"{prefix}."
+    for key, value in attributes.items():
+        if key.startswith(start):
+            number, _, rest = key[len(start) :].partition(".")
+            if number.isdigit() and rest.startswith(inside):
+                found.setdefault(int(number), _Message()).take(rest[len(inside) :], value)
+    return [found[at].whole() for at in sorted(found)]
+
+
+@dataclass(slots=True)
+class _Message:
+    """A message whose fields stand under keys of their own."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def take(self, key: str, value: Any) -> None:
+        if key.startswith("tool_calls."):
+            which, _, name = key[len("tool_calls.") :].partition(".")
+            name = name.removeprefix("tool_call.").removeprefix("function.")
+            self.calls.setdefault(which, {})[name] = value
+        elif key.startswith("contents."):
+            if key.endswith("message_content.text") and isinstance(value, str):
+                self.texts[key] = value
+        elif key.startswith("function_call_"):
+            name = key.removeprefix("function_call_").removesuffix("_json")
+            self.calls.setdefault("0", {})[name] = value
+        elif "." not in key:
+            self.fields[key] = value
+
+    def whole(self) -> dict[str, Any]:
+        message = {"role": "assistant", **self.fields}
+        if self.calls:
+            message["tool_calls"] = [self.calls[key] for key in sorted(self.calls, key=_order)]
+        if self.texts:
+            said = "".join(self.texts[key] for key in sorted(self.texts, key=_order))
+            message.setdefault("content", said)
+        return message
+
+
+def _order(key: str) -> tuple[int, str]:
+    number = _INDEXED.search(f".{key}.")
+    return int(number[1]) if number is not None else 0, key
+
+
+def _events(events: list[Any], *, answers: bool) -> list[Any] | None:
+    """Return the messages that older GenAI instrumentations write as events."""
+    found = list(_said_in_events(events, answers=answers))
+    return found or None
+
+
+def _said_in_events(events: list[Any], *, answers: bool) -> Iterator[Any]:
+    for event in events:
+        name = str(get(event, "name") or "")
+        held = as_map(get(event, "attributes"))
+        body = decoded(get(event, "body")) or held
+        if answers and name == "gen_ai.choice":
+            yield {"role": "assistant", **as_map(decoded(first(body, "message")) or body)}
+        elif answers and name == "gen_ai.content.completion":
+            yield decoded(held.get("gen_ai.completion"))
+        elif not answers and name == "gen_ai.content.prompt":
+            yield decoded(held.get("gen_ai.prompt"))
+        elif not answers and name.startswith("gen_ai.") and name.endswith(".message"):
+            role = name.removeprefix("gen_ai.").removesuffix(".message")
+            yield {"role": role, **as_map(body)}
+
+
+def tool_in(attributes: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return a tool's name and the id of the call that it answers."""
+    name = first(attributes, "gen_ai.tool.name", "tool.name", "ai.toolCall.name")
+    id = first(attributes, "gen_ai.tool.call.id", "tool_call.id", "tool.id", "ai.toolCall.id")
+    return (name if isinstance(name, str) else None), (id if isinstance(id, str) else None)
+
+
+def is_call(attributes: Mapping[str, Any]) -> bool:
+    """Tell whether an agent's span stands for the call of a tool, with what the tool got."""
+    given = attributes.get("tool.parameters")
+    return isinstance(attributes.get("tool.name"), str) and given not in (None, "", "null")
+
+
+def tools_in(attributes: Mapping[str, Any]) -> list[str]:
+    """Return the names of the tools that a span was offered."""
+    named = as_list(attributes.get("smolagents.tools_names"))
+    if not named:
+        listed = decoded(first(attributes, "gen_ai.tool.definitions", "gen_ai.agent.tools"))
+        inner = [get(each, "function") or each for each in as_list(listed)]
+        named = [get(each, "name") if isinstance(each, Mapping) else each for each in inner]
+    return [name for name in named if isinstance(name, str)]
+
+
+def tokens_told(attributes: Mapping[str, Any]) -> Tokens | None:
+    """Return how many tokens a span counts."""
+    input = first(
+        attributes,
+        *("llm.token_count.prompt", "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
+        *("ai.usage.inputTokens", "ai.usage.promptTokens"),
+    )
+    output = first(
+        attributes,
+        *("llm.token_count.completion", "gen_ai.usage.output_tokens"),
+        *("gen_ai.usage.completion_tokens", "ai.usage.outputTokens", "ai.usage.completionTokens"),
+    )
+    return tokens_in({"input_tokens": input, "output_tokens": output})

@@ -1,0 +1,90 @@
+"""Conversations: each reply of the model is a step, and what the tools return belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from loopmend.contracts.actions import ToolCall
+from loopmend.reading.reader import read_turn
+from loopmend.traces.readers.draft import Draft, maker
+from loopmend.traces.readers.endings import ended, may_hold_call
+from loopmend.traces.readers.messages import Said, messages_in
+from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.trace import Trace, TraceCall
+
+__all__ = ["drafts_of", "read_messages", "textual_calls"]
+
+
+def read_messages(
+    messages: Iterable[Any], options: ReadOptions, *, framework: str = "messages"
+) -> Trace:
+    """Read a conversation into a trace.
+
+    >>> trace = read_messages(
+    ...     [
+    ...         {"role": "user", "content": "Where is Oslo?"},
+    ...         {"role": "assistant", "content": "In Norway."},
+    ...     ],
+    ...     ReadOptions(),
+    ... )
+    >>> trace.question, trace.answer
+    ('Where is Oslo?', 'In Norway.')
+    """
+    given = list(messages)
+    said = messages_in(given)
+    asked = [each.text for each in said if each.role == "user" and each.text]
+    return ended(
+        drafts_of(said),
+        Trace(
+            question=asked[0] if asked else None,
+            framework=framework,
+            metadata={"user_message_lengths": [len(text) for text in asked]} if asked else {},
+            unreadable=framework if given and not said else None,
+        ),
+        options,
+        talks=True,
+    )
+
+
+def drafts_of(said: Sequence[Said]) -> list[Draft]:
+    """Return the steps of a conversation."""
+    drafts: list[Draft] = []
+    fresh = True  # whether the next item of a reply starts a new one
+    for at, each in enumerate(said):
+        if each.role == "assistant":
+            if each.item and not fresh and drafts:
+                drafts[-1].add(each)
+            else:
+                drafts.append(_draft(each, said[at + 1] if at + 1 < len(said) else None))
+            fresh = not each.item
+        else:
+            fresh = True
+            _observe(drafts, each)
+    return drafts
+
+
+def _draft(each: Said, following: Said | None) -> Draft:
+    draft = Draft.of(each)
+    # A call in the text was made if the next message is what a tool returned.
+    if not draft.calls and following is not None and following.role == "tool":
+        draft.calls = textual_calls(draft.text)
+        draft.executed_text = bool(draft.calls)
+    return draft
+
+
+def textual_calls(text: str) -> list[TraceCall]:
+    """Return the calls that a text asks for, where the host is known to have made them."""
+    if not may_hold_call(text):
+        return []
+    actions = read_turn(text).actions
+    return [TraceCall(a.name, a.arguments) for a in actions if isinstance(a, ToolCall)]
+
+
+def _observe(drafts: list[Draft], each: Said) -> None:
+    if each.results and not drafts:
+        drafts.append(Draft())  # what came before was not recorded
+    for result in each.results:
+        made = maker(drafts, result.call_id) or drafts[-1]
+        made.observe(result if result.tool or not each.name else replace(result, tool=each.name))

@@ -1,0 +1,150 @@
+"""A step that is being read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from loopmend.traces.readers.messages import Said
+from loopmend.traces.trace import Observation, Step, Tokens, TraceCall, TraceError
+from loopmend.traces.unread import UNREAD
+
+__all__ = ["Draft", "maker"]
+
+_WINDOW: Final = 64
+"""How many steps may lie between a call and its result."""
+
+
+class _Index:
+    """Which calls a step made and which results it has, so that many cost no more each than few."""
+
+    __slots__ = ("ids", "named", "names", "pairs", "places", "seen_ids", "seen_names", "sizes")
+
+    def __init__(self) -> None:
+        self.sizes = (0, 0)
+        self.named: dict[str, str] = {}
+        self.pairs: set[tuple[str | None, str | None]] = set()
+        self.ids: Counter[str | None] = Counter()
+        self.names: Counter[str | None] = Counter()
+        self.seen_ids: Counter[str | None] = Counter()
+        self.seen_names: Counter[str | None] = Counter()
+        self.places: dict[tuple[str | None, str | None], int] = {}
+
+    def update(self, calls: list[TraceCall], seen: list[Observation]) -> None:
+        for call in calls[self.sizes[0] :]:
+            self.ids[call.id] += 1
+            self.names[call.name] += 1
+            if call.id is not None:
+                self.named[call.id] = call.name
+                self.pairs.add((call.id, call.name))
+        for place in range(self.sizes[1], len(seen)):
+            self.note(place, seen[place])
+        self.sizes = len(calls), len(seen)
+
+    def note(self, place: int, result: Observation) -> None:
+        self.seen_ids[result.call_id] += 1
+        self.seen_names[result.tool] += 1
+        self.places.setdefault((result.call_id, result.tool), place)
+
+    def forget(self, result: Observation) -> None:
+        self.seen_ids[result.call_id] -= 1
+        self.seen_names[result.tool] -= 1
+        self.places.pop((result.call_id, result.tool), None)
+
+
+@dataclass(slots=True)
+class Draft:
+    """What is known of a step so far."""
+
+    text: str = ""
+    thought: str | None = None
+    calls: list[TraceCall] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
+    answer: str | None = None
+    error: TraceError | None = None
+    tokens: Tokens | None = None
+    agent: str | None = None
+    id: str | None = None
+    finish: str | None = None
+    """Why the provider says the reply ended."""
+    seconds: float | None = None
+    executed_text: bool = False
+    """Whether its calls stand in its text."""
+    reads: bool = True
+    """Whether its text is a reply that can be read."""
+    _index: _Index = field(default_factory=_Index)
+
+    @classmethod
+    def of(cls, said: Said) -> Draft:
+        """Start a step with a reply."""
+        draft = cls(tokens=said.tokens, agent=said.name, finish=said.finish)
+        draft.add(said)
+        return draft
+
+    def add(self, said: Said) -> None:
+        """Add one more piece of the reply."""
+        self.text = "\n".join(filter(None, (self.text, said.text)))
+        self.thought = "\n".join(filter(None, (self.thought, said.thought))) or None
+        self.calls += said.calls
+        self.tokens = self.tokens or said.tokens
+        for result in said.results:
+            self.observe(result)
+
+    def made(self, id: str | None) -> bool:
+        """Tell whether it made the call with this id."""
+        self._index.update(self.calls, self.observations)
+        return id is not None and id in self._index.named
+
+    def observe(self, result: Observation) -> None:
+        """Take what a tool returned, once for each call."""
+        index = self._index
+        index.update(self.calls, self.observations)
+        seen, id = self.observations, result.call_id
+        # A host may use one id for two calls; then what the result says of itself counts.
+        told = (id, result.tool) in index.pairs
+        name = result.tool if told else index.named.get(id or "") or result.tool
+        if name is None and len(seen) < len(self.calls):
+            name = self.calls[len(seen)].name
+        result = replace(result, tool=name) if name != result.tool else result
+        place = len(seen)
+        if id is not None and id in index.named:
+            if index.seen_ids[id] >= index.ids[id]:
+                place = index.places.get((id, name), place)
+            if place == len(seen) and index.seen_names[name] >= index.names[name]:
+                # A tool that raised something tells no id.
+                place = index.places.get((None, name), place)
+        if place < len(seen):
+            index.forget(seen[place])
+            seen[place] = result
+            index.note(place, result)
+        else:
+            seen.append(result)
+
+    def step(self) -> Step:
+        """Return the step."""
+        thought = self.thought
+        if thought is None and self.calls and self.text and not self.executed_text:
+            thought = self.text
+        reads = self.reads and not self.executed_text
+        return Step(
+            self.text,
+            thought,
+            self.calls,
+            self.observations,
+            self.answer,
+            UNREAD if reads else None,
+            self.error,
+            self.tokens,
+            self.seconds,
+            self.agent,
+            self.id,
+        )
+
+
+def maker(drafts: Sequence[Draft], id: str | None) -> Draft | None:
+    """Return the step that made a call, if it is one of the latest."""
+    if id is None:
+        return None
+    return next((draft for draft in reversed(drafts[-_WINDOW:]) if draft.made(id)), None)

@@ -1,0 +1,98 @@
+"""How a run that was read ended: with an answer, with somebody else, or nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from loopmend._repr import written
+from loopmend.reading.response import read_response
+from loopmend.reading.turn import FailurePattern
+from loopmend.traces.readers.draft import Draft
+from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.trace import Step, Trace
+
+__all__ = ["answer_in", "ended", "may_hold_call"]
+
+_BROKEN: Final = (
+    FailurePattern.TEXTUAL_CALL,
+    FailurePattern.MALFORMED,
+    FailurePattern.TRUNCATED,
+)
+# What a text has that holds a call; only then it is worth reading.
+_MARKS: Final = ("{", "<", "Action:", "```", "[TOOL")
+
+
+def may_hold_call(text: str) -> bool:
+    """Tell whether a text has any of the marks that calls in a text have."""
+    return any(mark in text for mark in _MARKS)
+
+
+def ended(drafts: Sequence[Draft], trace: Trace, options: ReadOptions, *, talks: bool) -> Trace:
+    """Return a trace with its steps, and with its ending as far as the steps tell it.
+
+    Args:
+        drafts: The steps.
+        trace: What else is known of the run; what it says about its ending counts first.
+        options: Which calls end a run.
+        talks: Whether the last reply is the answer, as it is in a conversation.
+    """
+    answer, reason = trace.answer, trace.reason
+    last = drafts[-1] if drafts else None
+    if last is not None and trace.error is None and reason is None:
+        call = last.calls[-1] if last.calls else None
+        if call is not None and options.hands_over(call) and not _failed(last):
+            reason = "yielded"
+        elif call is not None and options.ends(call) and not _failed(last):
+            last.answer = last.answer or answer or answer_in(call.arguments)
+        elif talks and answer is None and last.answer is None and _speaks(last):
+            last.answer = last.text
+        answer = answer if answer is not None else last.answer
+    steps = [_step(drafts, at) for at in range(len(drafts))]
+    return replace(
+        trace,
+        steps=steps,
+        answer=answer,
+        reason=reason,
+        limits=options.limits,
+        tools=options.tools if options.tools is not None else trace.tools,
+    )
+
+
+def _speaks(draft: Draft) -> bool:
+    """Tell whether a reply is an answer: it says something, asks for nothing and can be used."""
+    said = not draft.calls and draft.error is None and bool(draft.text.strip())
+    return said and not (may_hold_call(draft.text) and _is_broken(draft))
+
+
+def _is_broken(draft: Draft) -> bool:
+    """Tell whether a reply is a call that its host could not use."""
+    failure = read_response(draft.text, finish_reason=draft.finish).failure
+    return failure is not None and failure.pattern in _BROKEN
+
+
+def _failed(draft: Draft) -> bool:
+    return bool(draft.observations) and draft.observations[-1].failed
+
+
+def _step(drafts: Sequence[Draft], at: int) -> Step:
+    draft = drafts[at]
+    after_result = at > 0 and bool(drafts[at - 1].observations)
+    empty = not draft.text and not draft.calls and not draft.thought and draft.error is None
+    step = draft.step()
+    # To say nothing after a tool's result is a normal way to finish.
+    if empty and draft.reads and not after_result and not draft.observations:
+        return replace(step, turn=read_response(""))
+    return step
+
+
+def answer_in(given: Any) -> str:
+    """Return the answer in the arguments of the call that gives it."""
+    while isinstance(given, (Mapping, list)) and len(given) == 1:
+        given = next(iter(given.values())) if isinstance(given, Mapping) else given[0]
+        if isinstance(given, Mapping):
+            break
+    if given is None:
+        return ""
+    return given if isinstance(given, str) else written(given)

@@ -1,0 +1,216 @@
+"""The values in a file: JSON, lines of JSON, text, and the archives that hold them.
+
+Everything is bounded: a line, an entry of an archive and what a compressed file holds may not be
+longer than what a machine can take.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import sqlite3
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from loopmend.traces.readers.react_log import is_react_log
+
+__all__ = ["Skip", "values_in"]
+
+LONGEST: Final = 256 * 1024 * 1024
+"""The longest line, text or entry that is read, in bytes."""
+_MOST: Final = 8 * 1024 * 1024 * 1024
+"""The most that an archive may hold."""
+_ZIP: Final = b"PK\x03\x04"
+_GZIP: Final = b"\x1f\x8b"
+_SQLITE: Final = b"SQLite format 3\x00"
+_PARQUET: Final = b"PAR1"
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A part of a file that holds nothing to read, and why."""
+
+    reason: str
+    format: str | None = None
+
+
+Found = tuple[int | None, Any]
+
+
+def values_in(source: Any, format: str | None = None) -> Iterator[Found]:
+    """Yield the values of a file with their lines, and a `Skip` for what is none.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        yield from _values(_buffered(source), None, format)
+        return
+    with Path(source).open("rb") as file:
+        yield from _values(file, Path(source), format)
+
+
+def _buffered(file: Any) -> Any:
+    return file if hasattr(file, "peek") else io.BufferedReader(_Raw(file))
+
+
+class _Raw(io.RawIOBase):
+    """A file that can only be read, as one that can be buffered."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _values(file: Any, path: Path | None, format: str | None) -> Iterator[Found]:
+    start = file.peek(16)[:16]
+    if start.startswith(_ZIP):
+        yield from _zipped(file, path)
+    elif start.startswith(_GZIP):
+        with gzip.open(file) as inner:
+            yield from _guarded(_values(io.BufferedReader(inner), None, format))
+    elif start.startswith(_SQLITE):
+        yield from _stored(path)
+    elif start.startswith(_PARQUET):
+        yield None, Skip("is Parquet; convert it to lines of JSON", "parquet")
+    elif format == "react_log":
+        yield None, _text(file.read(LONGEST))
+    else:
+        yield from _written(file)
+
+
+def _guarded(values: Iterator[Found]) -> Iterator[Found]:
+    """Yield values until the compressed data turns out to be broken."""
+    try:
+        yield from values
+    except (OSError, EOFError, zlib.error) as error:
+        yield None, Skip(f"is broken: {error}")
+
+
+def _written(file: Any) -> Iterator[Found]:
+    """Yield what a text file holds: one value, a value a line, or text."""
+    line, number = b"", 0
+    while not line.strip():
+        line, number = file.readline(LONGEST), number + 1
+        if not line:
+            return
+    line = line.removeprefix(_BOM)
+    ok, value = _decoded(line)
+    if ok and (isinstance(value, (dict, list)) or file.peek(1)):
+        yield number, value
+        yield from _lines(file, number)
+        return
+    whole = line + file.read(LONGEST - len(line))
+    ok, value = _decoded(whole)
+    if ok:
+        yield number, value
+    elif len(whole) >= LONGEST:
+        yield number, Skip(f"is longer than {LONGEST} bytes")
+    else:
+        yield from _other(whole, number)
+
+
+def _other(whole: bytes, number: int) -> Iterator[Found]:
+    """Yield what a text holds that is no JSON: a log, or lines of which the first is torn."""
+    text = _text(whole)
+    if is_react_log(text) and not text.lstrip().startswith(("{", "[")):
+        yield number, text
+        return
+    lines = io.BytesIO(whole)
+    found = list(_lines(lines, number - 1))
+    if any(not isinstance(value, Skip) for _, value in found):
+        yield from found
+    else:
+        yield number, Skip("is neither JSON nor a ReAct log")
+
+
+def _lines(file: IO[bytes], number: int) -> Iterator[Found]:
+    """Yield a value a line."""
+    while line := file.readline(LONGEST):
+        number += 1
+        if len(line) >= LONGEST:
+            yield number, Skip(f"is longer than {LONGEST} bytes")
+            while line and not line.endswith(b"\n"):
+                line = file.readline(LONGEST)
+        elif line.strip():
+            ok, value = _decoded(line)
+            yield number, value if ok else Skip("is no JSON: torn, or nested too deep")
+
+
+def _decoded(data: bytes) -> tuple[bool, Any]:
+    try:
+        return True, json.loads(data)
+    except (ValueError, RecursionError):
+        return False, None
+
+
+def _text(data: bytes) -> str:
+    return data.removeprefix(_BOM).decode("utf-8", "replace")
+
+
+def _zipped(file: Any, path: Path | None) -> Iterator[Found]:
+    """Yield the samples of an archive, as Inspect writes them."""
+    held = file if path is not None else io.BytesIO(file.read(LONGEST))
+    try:
+        with zipfile.ZipFile(held) as archive:
+            entries = [entry for entry in archive.infolist() if _is_sample(entry.filename)]
+            if not entries:
+                yield None, Skip("holds no samples of Inspect", "inspect")
+            elif sum(entry.file_size for entry in entries) > _MOST:
+                yield None, Skip(f"holds more than {_MOST} bytes", "inspect")
+            else:
+                for entry in entries:
+                    yield None, _entry(archive, entry)
+    except (zipfile.BadZipFile, EOFError) as error:
+        yield None, Skip(f"is a broken archive: {error}", "inspect")
+
+
+def _is_sample(name: str) -> bool:
+    return name.startswith("samples/") and name.endswith(".json")
+
+
+def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
+    if entry.file_size > LONGEST:
+        return Skip(f"{entry.filename[:100]} is longer than {LONGEST} bytes", "inspect")
+    try:
+        with archive.open(entry) as file:
+            # What the directory says of an entry's length need not be true.
+            data = file.read(LONGEST + 1)
+    except (NotImplementedError, RuntimeError) as error:  # Zstandard, or encrypted
+        return Skip(f"{entry.filename[:100]} cannot be unpacked: {error}", "inspect")
+    except (zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
+        return Skip(f"{entry.filename[:100]} is broken: {error}", "inspect")
+    ok, value = _decoded(data)
+    return value if ok else Skip(f"{entry.filename[:100]} is no JSON", "inspect")
+
+
+def _stored(path: Path | None) -> Iterator[Found]:
+    """Yield the traces of a store, without writing to it."""
+    if path is None:
+        yield None, Skip("is a database; give its path", "loopmend")
+        return
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            for number, body in connection.execute("SELECT id, body FROM traces ORDER BY id"):
+                ok, value = _decoded(body.encode() if isinstance(body, str) else b"")
+                yield number, value if ok else Skip("is no JSON", "loopmend")
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        yield None, Skip(f"is no store of traces: {error}", "loopmend")

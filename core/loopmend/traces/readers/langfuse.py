@@ -1,0 +1,115 @@
+"""Observations of Langfuse: a trace with its observations, or rows of an export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from loopmend.traces.readers import attributes as of
+from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.readers.run import read_run
+from loopmend.traces.readers.spans import Span, error_of
+from loopmend.traces.readers.values import as_map, decoded, first, tokens_in
+from loopmend.traces.trace import Trace
+
+__all__ = ["is_observation", "observation_trace_id", "read_observations"]
+
+_KINDS: Final = {
+    "GENERATION": "LLM",
+    "TOOL": "TOOL",
+    "AGENT": "AGENT",
+    "SPAN": "CHAIN",
+    "CHAIN": "CHAIN",
+}
+
+
+def is_observation(row: Any) -> bool:
+    """Tell whether a row is an observation."""
+    if not isinstance(row, Mapping) or not isinstance(row.get("type"), str):
+        return False
+    traced = "traceId" in row or "trace_id" in row
+    timed = "startTime" in row or "start_time" in row
+    return traced and timed and row["type"].isupper()
+
+
+def observation_trace_id(row: Mapping[str, Any]) -> str:
+    """Return the trace that an observation belongs to."""
+    return str(first(row, "traceId", "trace_id") or "")
+
+
+def read_observations(
+    rows: Iterable[Any], options: ReadOptions, about: Mapping[str, Any] | None = None
+) -> Trace:
+    """Read the observations of one trace.
+
+    Args:
+        rows: The observations in any order.
+        options: Which calls end a run, and the like.
+        about: What the platform keeps of the trace itself.
+
+    >>> row = {"id": "1", "traceId": "t", "type": "GENERATION", "startTime": "", "output": "Hi."}
+    >>> read_observations([row], ReadOptions()).answer
+    'Hi.'
+    """
+    about = about or {}
+    given = [row for row in rows if isinstance(row, Mapping)]
+    spans = [_span(row) for row in given]
+    scores = {
+        str(first(score, "name")): first(score, "value", "stringValue")
+        for score in about.get("scores") or []
+        if isinstance(score, Mapping)
+    }
+    id = first(about, "id") or next((observation_trace_id(row) for row in given), None)
+    roots = _outermost(spans, about)
+    trace = Trace(
+        framework="langfuse",
+        id=None if id is None else str(id),
+        metadata={"scores": scores} if scores else {},
+    )
+    return read_run([*roots, *spans], trace, options)
+
+
+def _outermost(spans: list[Span], about: Mapping[str, Any]) -> list[Span]:
+    """Return the trace itself as the span around the others: it tells question and answer."""
+    given, said = decoded(about.get("input")), decoded(about.get("output"))
+    if given is None and said is None:
+        return []
+    known = {span.id for span in spans}
+    for span in spans:
+        if span.parent not in known:
+            span.parent = "the trace"
+    kind = "AGENT" if said is not None else "CHAIN"
+    return [Span("the trace", name="", kind=kind, given=given, said=said)]
+
+
+def _span(row: Mapping[str, Any]) -> Span:
+    told = as_map(decoded(row.get("metadata")))
+    attributes = of.flat(as_map(decoded(told.get("attributes"))))
+    kind = _KINDS.get(str(row.get("type")).upper(), "OTHER")
+    tool, call_id = of.tool_in(attributes)
+    event = kind in ("CHAIN", "AGENT") and of.is_call(attributes)
+    if kind in ("CHAIN", "AGENT") and attributes:
+        meant = of.kind_in(attributes, str(row.get("name") or ""))
+        kind = "TOOL" if meant == "TOOL" or event else kind
+    failed = str(row.get("level") or "").upper() == "ERROR"
+    message = str(first(row, "statusMessage", "status_message") or "")
+    origin = {"LLM": "model", "TOOL": "tool"}.get(kind, "host")
+    given, said = decoded(row.get("input")), decoded(row.get("output"))
+    if kind == "TOOL" and given is None:
+        given = of.given_in(attributes, [], kind)
+    usage = first(row, "usageDetails", "usage_details", "usage")
+    return Span(
+        id=str(row.get("id") or ""),
+        parent=str(first(row, "parentObservationId", "parent_observation_id") or ""),
+        name=str(row.get("name") or ""),
+        kind=kind,
+        start=str(first(row, "startTime", "start_time") or ""),
+        given=given,
+        said=said,
+        error=error_of(message, origin) if failed else None,
+        tokens=tokens_in(decoded(usage)) if kind == "LLM" else None,
+        tool=tool if kind == "TOOL" else None,
+        call_id=call_id,
+        event=event,
+        tools=of.tools_in(attributes),
+    )

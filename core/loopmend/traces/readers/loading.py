@@ -1,0 +1,156 @@
+"""Loading traces from files and from decoded values, whatever their format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from typing import IO, Any, Final, Union
+
+from loopmend.traces.readers.files import Skip, values_in
+from loopmend.traces.readers.formats import FORMATS, Piece, pieces_of, read_group
+from loopmend.traces.readers.options import ReadOptions, options_of
+from loopmend.traces.trace import Trace
+
+__all__ = ["LoadedTraces", "Skipped", "load_traces"]
+
+Source = Union[str, "os.PathLike[str]", bytes, IO[bytes], Mapping[str, Any], Iterable[Any]]
+
+_NO_FORMAT: Final = "has no format that loopmend knows"
+_NOTHING: Final = "nothing could be read"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something in a file that is no trace, or from which nothing could be read.
+
+    >>> loaded = load_traces({"some": "thing"})
+    >>> list(loaded), loaded.skipped[0].reason
+    ([], 'has no format that loopmend knows')
+    """
+
+    reason: str
+    file: str | None = None
+    line: int | None = None
+    """The line, or the first of several, from 1."""
+    format: str | None = None
+    """The format that it seems to have."""
+
+
+class LoadedTraces:
+    """Traces that are read one after the other, and what was skipped so far.
+
+    Each loop over it reads the source anew.
+
+    >>> loaded = load_traces([{"role": "assistant", "content": "It is 4."}])
+    >>> [trace.answer for trace in loaded], loaded.skipped
+    (['It is 4.'], ())
+    """
+
+    def __init__(self, source: Source, format: str | None, options: ReadOptions) -> None:
+        self._source = source
+        self._format = format
+        self._options = options
+        self._skipped: list[Skipped] = []
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What the latest loop has skipped so far, with the reason."""
+        return tuple(self._skipped)
+
+    def __iter__(self) -> Iterator[Trace]:
+        self._skipped = []
+        groups: dict[tuple[str, str], tuple[int | None, list[Any]]] = {}
+        for line, value in self._values():
+            for piece in self._pieces(value, line):
+                if piece.format == "unknown":
+                    self._skip(_NO_FORMAT, line)
+                elif piece.run is not None:
+                    groups.setdefault((piece.format, piece.run), (line, []))[1].append(piece.value)
+                else:
+                    yield from self._read(piece.format, [piece.value], line, whole=True)
+        for (format, _), (line, rows) in groups.items():
+            yield from self._read(format, rows, line, whole=False)
+
+    def _pieces(self, value: Any, line: int | None) -> list[Piece]:
+        try:
+            return list(pieces_of(value, self._format))
+        except Exception as error:  # noqa: BLE001 - an odd object must not lose all others
+            self._skip(f"could not be read: {error!r:.200}", line)
+            return []
+
+    def _values(self) -> Iterator[tuple[int | None, Any]]:
+        source = self._source
+        if isinstance(source, bytes):
+            source = BytesIO(source)
+        if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):
+            for line, value in values_in(source, self._format):
+                if isinstance(value, Skip):
+                    self._skip(value.reason, line, value.format)
+                else:
+                    yield line, value
+            return
+        given: Any = source
+        yield None, given if isinstance(given, (Mapping, list)) else list(given)
+
+    def _read(
+        self, format: str, rows: list[Any], line: int | None, *, whole: bool
+    ) -> Iterator[Trace]:
+        try:
+            trace = read_group(format, rows, self._options, whole=whole)
+        except Exception as error:  # noqa: BLE001 - one odd run must not lose all others
+            self._skip(f"could not be read: {error!r:.200}", line, format)
+            return
+        if trace.unreadable is not None:
+            self._skip(_NOTHING, line, trace.unreadable)
+        else:
+            yield trace
+
+    def _skip(self, reason: str, line: int | None, format: str | None = None) -> None:
+        source = self._source
+        named = isinstance(source, (str, os.PathLike))
+        file = os.fspath(source) if named else None  # type: ignore[arg-type]
+        self._skipped.append(Skipped(reason, file, line, format or self._format))
+
+
+def load_traces(  # noqa: PLR0913 - all but the first two by name
+    source: Source,
+    format: str | None = None,
+    *,
+    tools: Iterable[str] | None = None,
+    finish: Iterable[str] = (),
+    handover: Iterable[str] = (),
+    max_iterations: int | None = None,
+) -> LoadedTraces:
+    """Load traces from a file or a decoded value, in any of the formats that loopmend reads.
+
+    The format is told by the content. Rows of one run are brought together, whatever their
+    order, as LangSmith, Langfuse and OpenTelemetry write them; whole runs are read one by one, so
+    that a long file takes little memory.
+
+    Args:
+        source: A path, an open binary file, its bytes, or what `json.loads` made of it.
+        format: The format, one of `loopmend.traces.FORMATS`, if it cannot be told.
+        tools: The names of the available tools, if they are known.
+        finish: Calls that end a run, besides `submit`, `final_answer` and the like.
+        handover: Calls that end a run with somebody else, besides `transfer_to_…`.
+        max_iterations: The cap on steps, if there was one.
+
+    Raises:
+        ValueError: There is no such format.
+        TypeError: `source` is nothing that traces can be read from.
+        OSError: The file cannot be opened; raised when the loop starts.
+
+    >>> run = {"messages": [{"role": "user", "content": "2 + 2?"}, {"role": "ai", "content": "4"}]}
+    >>> [trace.answer for trace in load_traces(run)]
+    ['4']
+    """
+    if format is not None and format not in FORMATS:
+        msg = f"unknown format {format!r} (known: {', '.join(FORMATS)})"
+        raise ValueError(msg)
+    given: Any = source
+    if not (isinstance(given, (os.PathLike, Iterable)) or hasattr(given, "read")):
+        msg = f"`source` must be a path, a file, bytes or a decoded value, not {type(source)!r}"
+        raise TypeError(msg)
+    return LoadedTraces(source, format, options_of(tools, finish, handover, max_iterations))

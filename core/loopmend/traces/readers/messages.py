@@ -1,0 +1,317 @@
+"""Messages of every provider and framework, as one kind of message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from loopmend.traces.readers.parts import call_of, content_of, result_of
+from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get, tokens_in
+from loopmend.traces.trace import Observation, Tokens, TraceCall
+
+__all__ = ["Said", "is_message", "messages_in", "said_by_model"]
+
+_ROLES: Final = {
+    **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk"), "user"),
+    **dict.fromkeys(
+        ("assistant", "ai", "model", "gpt", "agent", "bot", "chatbot", "aimessage"), "assistant"
+    ),
+    **dict.fromkeys(("aimessagechunk", "function_call", "reasoning", "tool_call"), "assistant"),
+    **dict.fromkeys(("tool", "function", "observation", "tool_result", "toolmessage"), "tool"),
+    **dict.fromkeys(("function_call_output", "tool_response", "functionmessage"), "tool"),
+    **dict.fromkeys(("system", "developer", "systemmessage"), "system"),
+}
+# What OpenAI's Responses list one by one: together they are one reply.
+_ITEMS: Final = frozenset({"function_call", "reasoning", "message", "custom_tool_call"})
+_WRAPPERS: Final = frozenset(
+    {"messages", "message", "choices", "candidates", "generations", "output", "update", "role"}
+)
+_PARTS: Final = frozenset(
+    {
+        *("text", "output_text", "thinking", "redacted_thinking", "tool_use", "server_tool_use"),
+        *("tool_result", "tool_call", "tool_call_response"),
+    }
+)
+_PART_KEYS: Final = frozenset({"toolUse", "toolResult", "functionCall", "functionResponse"})
+_PAIR: Final = 2
+_DEEPEST: Final = 8
+
+
+@dataclass(slots=True)
+class Said:
+    """A message: who says what, calls what, and returns what."""
+
+    role: str
+    text: str = ""
+    thought: str | None = None
+    calls: list[TraceCall] = field(default_factory=list)
+    results: list[Observation] = field(default_factory=list)
+    name: str | None = None
+    tokens: Tokens | None = None
+    finish: str | None = None
+    """Why the provider says the reply ended."""
+    item: bool = False
+    """Whether it is one of several items that make up a reply."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether it holds nothing at all."""
+        return not (self.text.strip() or self.calls or self.results or self.thought)
+
+
+def is_message(value: Any) -> bool:
+    """Tell whether a value is a message, of whichever provider."""
+    if isinstance(value, Mapping):
+        return not _HOLDING.isdisjoint(value) and _role(value) is not None
+    return _role(value) is not None and hasattr(value, "content")
+
+
+_HOLDING: Final = frozenset(
+    {
+        *("content", "parts", "tool_calls", "function_call", "value", "data", "text", "call_id"),
+        *("toolInvocations", "summary", "tool_call_id", "kwargs"),
+    }
+)
+# Most messages have none of these, which is faster to tell than to look for each.
+_CALLING: Final = frozenset(
+    {"tool_calls", "toolCalls", "additional_kwargs", "invalid_tool_calls", "function_call"}
+)
+_COUNTING: Final = frozenset(
+    {
+        *("usage", "usage_metadata", "metrics", "response_metadata"),
+        *("finish_reason", "stop_reason", "finishReason"),
+    }
+)
+
+
+def messages_in(value: Any, role: str = "user", depth: int = 0) -> list[Said]:
+    """Return the messages that a value holds, whatever it is wrapped in.
+
+    Args:
+        value: A message, a list of them, a provider's response, or what a framework keeps of one.
+        role: Whose text it is, where the value does not say.
+        depth: How deep it is wrapped already.
+    """
+    if isinstance(value, str):
+        value = decoded(value)
+    if depth > _DEEPEST or value is None:
+        return []
+    if isinstance(value, str):
+        return [Said(role, value)] if value else []
+    if isinstance(value, (list, tuple)):
+        return _listed(value, role, depth)
+    if is_message(value):
+        return _message(value, role, depth)
+    if isinstance(value, Mapping):
+        return _wrapped(value, role, depth)
+    return []
+
+
+def _listed(value: Any, role: str, depth: int) -> list[Said]:
+    if len(value) == _PAIR and _is_pair(value):
+        return [Said(_ROLES[value[0].lower()], value[1])]
+    calls = list(map(call_of, value)) if all(map(_is_bare_call, value)) else []
+    if calls:  # Vercel's and koog's replies are their calls
+        return [Said("assistant", calls=[call for call in calls if call is not None])]
+    if value and all(isinstance(each, str) for each in value):
+        return [Said(role, "\n".join(value))]
+    if value and all(map(_is_part, value)):  # the content of a message without the message
+        return _spoken({}, value, role)
+    return [said for each in value for said in messages_in(each, role, depth + 1)]
+
+
+def _is_pair(value: Any) -> bool:
+    role, text = value
+    return isinstance(role, str) and isinstance(text, str) and role.lower() in _ROLES
+
+
+def _is_part(value: Any) -> bool:
+    """Tell whether a value is a part of a message: it says what it is, and not who says it."""
+    if not isinstance(value, Mapping) or is_message(value):
+        return False
+    kind = str(value.get("type") or "").replace("-", "_")
+    return kind in _PARTS or not _PART_KEYS.isdisjoint(value)
+
+
+def _is_bare_call(value: Any) -> bool:
+    if not isinstance(value, Mapping) or "role" in value or "content" in value:
+        return False
+    named = "toolName" in value or isinstance(value.get("function"), Mapping)
+    plain = value.get("type") in ("tool_call", "function") or {"name", "args"} <= set(value)
+    return (named or plain) and call_of(value) is not None and "output" not in value
+
+
+def _wrapped(value: Mapping[str, Any], role: str, depth: int) -> list[Said]:
+    """Take a response, or what a framework keeps of one, out of what it is wrapped in."""
+    usage = tokens_in(first(value, "usage", "usage_metadata", "usageMetadata"))
+    for found, whose in _inside(value):
+        said = messages_in(found, whose or role, depth + 1)
+        if said:
+            _add(said[-1], usage, first(value, "finish_reason", "finishReason", "stop_reason"))
+            return said
+    return []
+
+
+def _inside(value: Mapping[str, Any]) -> Iterator[tuple[Any, str | None]]:
+    """Yield what may be the messages of a wrapper, the surest first."""
+    for key in ("messages", "message", "choices", "candidates", "generations"):
+        if value.get(key):
+            chosen = as_list(value[key])
+            # Of several choices for one prompt, the first one counts.
+            lone = key in ("choices", "candidates", "generations") and chosen
+            yield (chosen[0] if lone else value[key]), None if key == "messages" else "assistant"
+    # Gemini: {"content": {"role": "model", "parts": […]}}
+    if isinstance(value.get("content"), Mapping):
+        yield {"role": "model", **value["content"]}, "assistant"
+    if value.get("object") == "response" or isinstance(value.get("output"), (list, Mapping)):
+        yield value.get("output"), "assistant"
+    if value.get("toolCalls") or value.get("tool_calls"):
+        yield {"role": "assistant", **value}, "assistant"
+    yield as_map(value.get("update")).get("messages"), None
+    for key in ("prompt", "prompts"):
+        yield value.get(key), "user"
+    for key in ("text", "content", "object", "output_text"):
+        # Who says something in a role that nobody knows is not understood.
+        if isinstance(value.get(key), str) and value[key] and not {"role", "lc"} & set(value):
+            yield value[key], None
+
+
+def _add(said: Said, usage: Tokens | None, finish: Any) -> None:
+    said.tokens = said.tokens or usage
+    if said.finish is None and isinstance(finish, str):
+        said.finish = finish
+
+
+def _role(value: Any) -> str | None:
+    """Return who speaks, in one of four words."""
+    if type(value) is dict and type(value.get("role")) is str:
+        return _ROLES.get(value["role"].lower())
+    if isinstance(value, Mapping) and value.get("lc") == 1:
+        path = as_list(value.get("id"))
+        return _ROLES.get(str(path[-1]).lower()) if path else None
+    told = first(value, "role", "from")
+    if told is None:
+        told = get(value, "type")
+        told = "assistant" if told == "message" else told
+    # An enum's value is a word as well.
+    word = getattr(told, "value", told)
+    return _ROLES.get(word.lower()) if isinstance(word, str) else None
+
+
+def _message(value: Any, role: str, depth: int) -> list[Said]:
+    whose = _role(value) or role
+    if whose in ("user", "system") and type(value) is dict and type(value.get("content")) is str:
+        return [Said(whose, value["content"], name=_name(value))]
+    inner = first(value, "kwargs", "data") if isinstance(value, Mapping) else None
+    if isinstance(inner, Mapping) and (value.get("lc") == 1 or "content" in inner):
+        value = inner
+    content = first(value, "content", "parts", "value", "text", "blocks")
+    if isinstance(content, str) and content[:2] == "[{":  # koog writes its calls as text
+        listed = decoded(content)
+        if isinstance(listed, list) and all(map(_is_bare_call, listed)):
+            content = [{**each, "type": "tool_call"} for each in listed]
+    elif isinstance(content, Mapping) and is_message(content) and depth < _DEEPEST:
+        return _message(content, whose, depth + 1)
+    if whose == "tool":
+        return [_returned(value, content)]
+    return _spoken(value, content, whose)
+
+
+def _returned(value: Any, content: Any) -> Said:
+    """Read a message of a tool: one result, or several in its parts."""
+    held = content_of(content).results if isinstance(content, (list, tuple)) else []
+    results = held or [result_of(value)]
+    return Said("tool", results=results, name=_name(value))
+
+
+def _spoken(value: Any, content: Any, role: str) -> list[Said]:
+    kind = get(value, "type")
+    item = isinstance(kind, str) and kind in _ITEMS
+    held = content_of(None if kind == "reasoning" else content)
+    calls = _once(held.calls, _calls(value))
+    if kind in ("function_call", "custom_tool_call"):
+        calls += [call for call in [call_of(value)] if call is not None]
+    elif get(value, "from") == "function_call":  # ShareGPT
+        calls += [call for call in [call_of(decoded(content))] if call is not None]
+        held.texts.clear()
+    if kind == "reasoning":
+        held.thoughts += [as_text(get(each, "text")) for each in as_list(get(value, "summary"))]
+    thoughts = [*held.thoughts, as_text(first(value, "reasoning_content", "reasoning"))]
+    said = Said(
+        role,
+        "\n".join(held.texts),
+        "\n".join(filter(None, thoughts)) or None,
+        calls,
+        held.results,
+        _name(value),
+        _usage(value),
+        _finish(value),
+        item,
+    )
+    if held.results and not said.calls:  # results in a user's message are the tool's words
+        said.results = []
+        return [Said("tool", results=held.results), said]
+    return [said]
+
+
+def _calls(value: Any) -> list[TraceCall]:
+    if type(value) is dict and _CALLING.isdisjoint(value):
+        return []
+    extra = as_map(get(value, "additional_kwargs"))
+    raw = as_list(first(value, "tool_calls", "toolCalls"))
+    raw = raw or as_list(extra.get("tool_calls"))
+    raw += as_list(get(value, "invalid_tool_calls"))
+    old = first(value, "function_call") or extra.get("function_call")
+    raw += [old] if isinstance(old, Mapping) or hasattr(old, "name") else []
+    return [call for each in raw if (call := call_of(each)) is not None]
+
+
+def _once(calls: list[TraceCall], more: list[TraceCall]) -> list[TraceCall]:
+    """Add calls, but for those that are told twice, in a message's parts and beside them."""
+    ids = {call.id for call in calls if call.id is not None}
+    return [*calls, *(call for call in more if call.id not in ids)]
+
+
+def _name(value: Any) -> str | None:
+    name = get(value, "name")
+    return name if isinstance(name, str) and get(value, "type") != "function_call" else None
+
+
+def _usage(value: Any) -> Tokens | None:
+    if type(value) is dict and _COUNTING.isdisjoint(value):
+        return None
+    told = first(value, "usage", "usage_metadata", "metrics")
+    told = told or as_map(get(value, "response_metadata")).get("token_usage")
+    return tokens_in(told)
+
+
+def _finish(value: Any) -> str | None:
+    if type(value) is dict and _COUNTING.isdisjoint(value):
+        return None
+    told = first(value, "finish_reason", "stop_reason", "finishReason")
+    told = told or as_map(get(value, "response_metadata")).get("finish_reason")
+    return told if isinstance(told, str) else None
+
+
+def _is_data(value: Any) -> bool:
+    """Tell whether a value is a reply's own JSON, and no wrapper in which no reply was found."""
+    if isinstance(value, Mapping):
+        return bool(value) and not _WRAPPERS & set(value)
+    return isinstance(value, list) and bool(value)
+
+
+def said_by_model(value: Any) -> Said:
+    """Return a model's reply as one message, however many pieces it is kept in."""
+    pieces = [said for said in messages_in(value, "assistant") if said.role == "assistant"]
+    if len(pieces) == 1:
+        return pieces[0]
+    if not pieces and _is_data(decoded(value)):
+        return Said("assistant", as_text(value))  # a reply in JSON, as its schema asked for
+    whole = Said("assistant")
+    for said in pieces:
+        whole.text = "\n".join(filter(None, (whole.text, said.text)))
+        whole.thought = "\n".join(filter(None, (whole.thought, said.thought))) or None
+        whole.calls = _once(whole.calls, said.calls)
+        whole.tokens, whole.finish = whole.tokens or said.tokens, said.finish or whole.finish
+    return whole

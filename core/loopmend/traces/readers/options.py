@@ -1,0 +1,73 @@
+"""What a reader cannot know from a file: which tools there were, and which calls end a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from loopmend.traces.trace import Limits, TraceCall
+
+__all__ = ["ReadOptions", "options_of"]
+
+# Calls by which harnesses end a run: smolagents, SWE-agent and Inspect, OpenHands, pydantic-ai,
+# terminus-2, Cline. Each counts only as the last thing that the run does.
+_FINISH: Final = frozenset(
+    {
+        *("final_answer", "finalanswer", "finalanswertool", "submit", "finish", "final_result"),
+        *("mark_task_complete", "task_complete", "attempt_completion"),
+    }
+)
+_HANDOVER: Final = re.compile(r"(?:transfer|hand_?off|handover|escalate)_to_", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """The same options for every reader.
+
+    >>> ReadOptions(finish=frozenset({"buy"})).ends(TraceCall("Buy"))
+    True
+    """
+
+    tools: tuple[str, ...] | None = None
+    finish: frozenset[str] = frozenset()
+    """Calls that end a run with an answer, besides the usual ones, in lower case."""
+    handover: frozenset[str] = frozenset()
+    """Calls that end a run with somebody else, besides `transfer_to_…`, in lower case."""
+    max_iterations: int | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the run."""
+        return Limits(max_iterations=self.max_iterations)
+
+    def ends(self, call: TraceCall) -> bool:
+        """Tell whether a call ends a run, if it is the last thing that the run does."""
+        name = call.name.lower()
+        return name in _FINISH or name in self.finish or _written(call) in self.finish
+
+    def hands_over(self, call: TraceCall) -> bool:
+        """Tell whether a call ends a run with somebody else, if it is the last of it."""
+        return call.name.lower() in self.handover or _HANDOVER.match(call.name) is not None
+
+
+def options_of(
+    tools: Iterable[str] | None = None,
+    finish: Iterable[str] = (),
+    handover: Iterable[str] = (),
+    max_iterations: int | None = None,
+) -> ReadOptions:
+    """Return the options that a user gave."""
+    return ReadOptions(
+        None if tools is None else tuple(tools),
+        frozenset(name.lower() for name in finish),
+        frozenset(name.lower() for name in handover),
+        max_iterations,
+    )
+
+
+def _written(call: TraceCall) -> str:
+    """Write a call as ReAct logs do, so that `click[Buy Now]` can be told from other clicks."""
+    given: Any = call.arguments
+    return f"{call.name}[{given}]".lower() if isinstance(given, str) else ""

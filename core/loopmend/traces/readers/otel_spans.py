@@ -1,0 +1,181 @@
+"""Spans as OpenTelemetry, Phoenix and their exporters write them, nested or flat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from loopmend.traces.readers import attributes as of
+from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.readers.run import read_run
+from loopmend.traces.readers.spans import ENDS, Span, error_of
+from loopmend.traces.readers.values import as_list, as_map, first
+from loopmend.traces.trace import Trace, TraceError
+
+__all__ = ["is_attributes", "read_spans", "spans_in", "trace_id_of"]
+
+_FAILED = ("ERROR", "STATUS_CODE_ERROR", "2")
+
+
+def read_spans(
+    spans: Iterable[Any], options: ReadOptions, *, framework: str = "openinference"
+) -> Trace:
+    """Read the spans of one trace: each call of a model is a step.
+
+    >>> span = {"name": "llm", "span_id": "1", "attributes": {
+    ...     "openinference.span.kind": "LLM", "output.value": "It is in Norway."}}
+    >>> read_spans([span], ReadOptions()).answer
+    'It is in Norway.'
+    """
+    given = list(spans)
+    id = next((found for span in given if (found := trace_id_of(span)) is not None), None)
+    trace = Trace(framework=framework, id=id)
+    return read_run(list(_spans(given)), trace, options)
+
+
+def _spans(given: list[Any]) -> Iterator[Span]:
+    stack: list[tuple[Any, str | None]] = [(raw, None) for raw in reversed(given)]
+    number = 0
+    while stack:
+        raw, parent = stack.pop()
+        if not isinstance(raw, Mapping):
+            continue
+        span = _span(raw, parent, number)
+        number += 1
+        yield span
+        children = as_list(raw.get("child_spans") or raw.get("children"))
+        stack += [(child, span.id) for child in reversed(children)]
+
+
+def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
+    told = as_map(raw.get("span_attributes") or raw.get("attributes"))
+    told = raw if not told and is_attributes(raw) else _dotted(raw, told)
+    attributes = of.flat(told)
+    context = as_map(raw.get("context") or raw.get("spanContext"))
+    name = str(first(raw, "span_name", "name") or "")
+    kind = of.kind_in(attributes, name, raw.get("span_kind"))
+    events = as_list(raw.get("events"))
+    error = _error(raw, attributes, events, _origin(kind, name))
+    ended = None if error is None else ENDS.get(error.kind)
+    tool, call_id = of.tool_in(attributes)
+    event = kind in ("AGENT", "CHAIN") and of.is_call(attributes)
+    kind = "TOOL" if event else kind
+    above = first(raw, "parent_span_id", "parent_id", "parentSpanId", "parentId")
+    above = above or first(as_map(raw.get("parentSpanContext")), "spanId", "span_id")
+    id = first(raw, "span_id", "spanId", "id") or first(context, "span_id", "spanId")
+    return Span(
+        id=str(first(context, "span_id", "spanId") or id or f"span-{number}"),
+        parent=parent or str(above or ""),
+        name=name,
+        kind=kind,
+        start=_time(first(raw, "timestamp", "start_time", "startTimeUnixNano", "startTime")),
+        given=of.given_in(attributes, events, kind),
+        said=of.said_in(attributes, events, kind),
+        error=error if ended is None else None,
+        ended=ended,
+        tokens=of.tokens_told(attributes) if kind == "LLM" else None,
+        tool=tool,
+        call_id=call_id,
+        event=event,
+        tools=of.tools_in(attributes),
+    )
+
+
+def _dotted(raw: Mapping[str, Any], told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Add the attributes that rows of a data frame keep in columns of their own."""
+    columns = {k[len("attributes.") :]: v for k, v in raw.items() if k.startswith("attributes.")}
+    return {**columns, **told} if columns else told
+
+
+def is_attributes(raw: Mapping[Any, Any]) -> bool:
+    """Tell whether a mapping holds a span's attributes without a span around them."""
+    return any(
+        key.startswith(("openinference.", "gen_ai.", "llm.output_messages", "ai.operationId"))
+        for key in raw
+        if isinstance(key, str)
+    )
+
+
+def _origin(kind: str, name: str) -> str:
+    other = "parser" if name.endswith("Parser") else "host"
+    return {"LLM": "model", "TOOL": "tool"}.get(kind, other)
+
+
+def _error(
+    raw: Mapping[str, Any], attributes: Mapping[str, Any], events: list[Any], origin: str
+) -> TraceError | None:
+    status = as_map(raw.get("status"))
+    known = (as_map(as_map(event).get("attributes")) for event in events)
+    raised = next((each for each in known if isinstance(each.get("exception.type"), str)), None)
+    kind = "" if raised is None else raised["exception.type"].rpartition(".")[2]
+    code = first(raw, "status_code", "statusCode")
+    code = str(first(status, "status_code", "code") if code is None else code)
+    failed = code.upper().rpartition(".")[2] in _FAILED
+    if not failed and kind not in ENDS:  # a pause leaves the status as it is
+        return None
+    if raised is not None:
+        return TraceError(kind, str(raised.get("exception.message") or ""), origin)
+    told = first(raw, "status_message", "statusMessage") or first(status, "description", "message")
+    typed = attributes.get("error.type")
+    if told and isinstance(typed, str) and not str(told).startswith(typed):
+        return TraceError(typed.rpartition(".")[2], str(told), origin)
+    return error_of(str(told or typed or ""), origin)
+
+
+def _time(value: Any) -> str:
+    """Return a time in a form that sorts: JavaScript writes seconds and nanoseconds apart."""
+    if isinstance(value, (list, tuple)):
+        return "".join(str(each).zfill(12) for each in value)
+    if isinstance(value, (int, float)) or (isinstance(value, str) and value.isdigit()):
+        return str(value).zfill(24)
+    return str(value or "")
+
+
+def trace_id_of(span: Any) -> str | None:
+    """Return the trace that a span belongs to."""
+    told = as_map(span)
+    context = as_map(told.get("context") or told.get("spanContext"))
+    id = first(told, "trace_id", "traceId", "context.trace_id")
+    id = id if id is not None else first(context, "trace_id", "traceId")
+    return id if isinstance(id, str) else None
+
+
+def spans_in(batch: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the spans of a batch of OTLP JSON, with plain attributes."""
+    for resource in as_list(first(batch, "resourceSpans", "resource_spans")):
+        scopes = first(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+        for scope in as_list(scopes):
+            for span in as_list(as_map(scope).get("spans")):
+                if isinstance(span, Mapping):
+                    yield _plain_span(span)
+
+
+def _plain_span(span: Mapping[str, Any]) -> dict[str, Any]:
+    events = [
+        {**as_map(event), "attributes": _plain(as_map(event).get("attributes"))}
+        for event in as_list(span.get("events"))
+    ]
+    return {**span, "attributes": _plain(span.get("attributes")), "events": events}
+
+
+def _plain(attributes: Any) -> dict[str, Any]:
+    if isinstance(attributes, Mapping):
+        return dict(attributes)
+    pairs = (as_map(each) for each in as_list(attributes))
+    return {str(pair.get("key")): _value(pair.get("value"), 0) for pair in pairs}
+
+
+def _value(value: Any, depth: int) -> Any:
+    """Return what one of OTLP's typed values holds; integers come as text."""
+    if not isinstance(value, Mapping) or depth > 20:  # noqa: PLR2004 - deeper than any exporter
+        return value
+    for key, held in value.items():
+        if key == "intValue":
+            return int(held) if str(held).lstrip("-").isdigit() else held
+        if key == "arrayValue":
+            return [_value(each, depth + 1) for each in as_list(as_map(held).get("values"))]
+        if key == "kvlistValue":
+            pairs = [as_map(each) for each in as_list(as_map(held).get("values"))]
+            return {str(pair.get("key")): _value(pair.get("value"), depth + 1) for pair in pairs}
+        return held
+    return None

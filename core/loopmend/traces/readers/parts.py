@@ -1,0 +1,207 @@
+"""The parts of a message: texts, thoughts, calls and results, as each provider writes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get
+from loopmend.traces.trace import Observation, TraceCall
+
+__all__ = ["Content", "call_of", "content_of", "failed_by", "result_of"]
+
+_FAILED: Final = frozenset({"error", "failed", "failure"})
+_THOUGHTS: Final = ("thinking", "reasoning", "thought", "redacted_thinking")
+_NAMES: Final = ("name", "tool_name", "toolName", "function_name", "tool")
+_GIVEN: Final = ("arguments", "args", "input", "parameters", "kwargs", "tool_input", "argsText")
+_CALL_IDS: Final = (
+    *("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "source_call_id"),
+)
+_RESULTS: Final = ("content", "output", "response", "result", "value", "text", "outputText")
+# One key that holds the whole part, in Gemini's and in Bedrock's way.
+_WRAPPED_CALLS: Final = ("functionCall", "function_call", "toolUse", "toolCall")
+_WRAPPED_RESULTS: Final = ("functionResponse", "function_response", "toolResult")
+_FAILING: Final = frozenset(
+    {"error", "errorText", "is_error", "isError", "status", "state", "output"}
+)
+_DEEPEST: Final = 4
+# A result that is itself kept as a part, or as a list of them.
+_WRAPPED: Final = re.compile(r'\s{0,9}(?:\[\s{0,9})?\{\s{0,9}"(?:type|text)"')
+
+
+@dataclass(slots=True)
+class Content:
+    """What the parts of a message hold together."""
+
+    texts: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    calls: list[TraceCall] = field(default_factory=list)
+    results: list[Observation] = field(default_factory=list)
+
+
+def content_of(value: Any) -> Content:
+    """Return what a message's content holds: text, one part, or a list of parts."""
+    found = Content()
+    if type(value) is str:
+        found.texts.append(value)
+        return found
+    for part in as_list(value) or [value]:
+        _take(found, part)
+    return found
+
+
+def _take(found: Content, part: Any) -> None:
+    if isinstance(part, str):
+        found.texts.append(part)
+    elif isinstance(part, Mapping):
+        _take_part(found, part)
+    elif part is not None and not isinstance(part, (list, tuple)):
+        kind = get(part, "text")  # a part as an object
+        found.texts.append(kind if isinstance(kind, str) else str(part))
+
+
+def _take_part(found: Content, part: Mapping[str, Any]) -> None:
+    kind = str(part.get("type") or "").lower().replace("-", "_")
+    for key in _WRAPPED_CALLS:
+        if isinstance(part.get(key), Mapping):
+            found.calls += _listed(call_of(part[key]))
+            return
+    for key in _WRAPPED_RESULTS:
+        if isinstance(part.get(key), Mapping):
+            found.results.append(result_of(part[key]))
+            return
+    if kind.endswith(("tool_result", "tool_call_response", "function_call_output", "tool_output")):
+        found.results.append(result_of(part))
+    elif kind in ("tool_use", "tool_call", "function_call") or kind.endswith("_tool_use"):
+        found.calls += _listed(call_of(part))
+    elif kind.startswith("tool") and "toolCallId" in part:
+        _take_invocation(found, part)
+    elif kind in _THOUGHTS or part.get("thought") is True:
+        found.thoughts.append(_thought(part))
+    else:
+        found.texts += _listed(_text_of(part))
+
+
+def _take_invocation(found: Content, part: Mapping[str, Any]) -> None:
+    """Take a call and its result, which Vercel's interface keeps in one part."""
+    inner = as_map(part.get("toolInvocation")) or part
+    named = {**inner, "toolName": inner.get("toolName") or str(part.get("type"))[len("tool-") :]}
+    found.calls += _listed(call_of(named))
+    if "result" in inner or "output" in inner or "errorText" in inner:
+        found.results.append(result_of(named))
+
+
+def _thought(part: Mapping[str, Any]) -> str:
+    said = first(part, "thinking", "reasoning", "text", "content")
+    if said is None:
+        said = "\n".join(as_text(get(each, "text")) for each in as_list(part.get("summary")))
+    return as_text(said)
+
+
+def _text_of(part: Mapping[str, Any]) -> str | None:
+    """Return the text of a part, under its key; a picture has none."""
+    said = first(part, "text", "content", "output_text", "refusal")
+    if isinstance(said, Mapping):  # {"type": "text", "text": {"value": …}}
+        said = first(said, "value", "text")
+    return said if isinstance(said, str) else None
+
+
+def _listed(value: Any) -> list[Any]:
+    return [] if value is None else [value]
+
+
+def call_of(raw: Any) -> TraceCall | None:
+    """Return a call, in any client's shape, or none if it has no name."""
+    inner: Any = get(raw, "function")
+    holder: Any = raw if inner is None or isinstance(inner, str) else inner
+    # Inspect and AgentDojo name the function there.
+    name: Any = inner if isinstance(inner, str) else first(holder, *_NAMES)
+    if not isinstance(name, str) or not name:
+        return None
+    given = first(holder, *_GIVEN)
+    if isinstance(given, str):
+        # kept as text: that it is broken is a finding, not an error of ours
+        with suppress(ValueError, RecursionError):
+            given = json.loads(given)
+    id = first(raw, "id", *_CALL_IDS)
+    return TraceCall(name, given, id if isinstance(id, str) else None)
+
+
+def result_of(raw: Any) -> Observation:
+    """Return a tool's result, in any client's shape."""
+    asked = first(raw, "tool_call")
+    name = first(raw, "name", "toolName", "tool_name", "tool")
+    function = get(raw, "function")
+    name = function if name is None and isinstance(function, str) else name
+    if name is None and asked is not None:
+        name = get(call_of(asked), "name")
+    id = first(raw, *_CALL_IDS)
+    if id is None:
+        ids = as_list(get(raw, "tool_call_ids"))
+        id = ids[0] if ids else get(raw, "id") if get(raw, "role") is None else None
+    failure = failed_by(raw)
+    text = _result_text(first(raw, *_RESULTS))
+    return Observation(
+        text or failure or "",
+        name if isinstance(name, str) else None,
+        id if isinstance(id, str) else None,
+        failure is not None,
+    )
+
+
+def failed_by(raw: Any) -> str | None:
+    """Return why the host says that a tool failed, or none if it does not say so."""
+    if type(raw) is dict and _FAILING.isdisjoint(raw):
+        return None
+    error = first(raw, "error", "errorText")
+    if isinstance(error, Mapping):
+        error = ": ".join(as_text(error[key]) for key in ("type", "message") if error.get(key))
+    if isinstance(error, str) and error.strip():
+        return error
+    flagged = any(get(raw, key) is True for key in ("is_error", "isError")) or error is True
+    status = get(raw, "status")
+    failed = isinstance(status, str) and status.lower() in _FAILED
+    state = as_text(get(raw, "state")) == "output-error"
+    kind = get(get(raw, "output"), "type")
+    wrapped = isinstance(kind, str) and kind.startswith("error")
+    return "failed" if flagged or failed or state or wrapped else None
+
+
+def _result_text(value: Any, depth: int = 0) -> str:
+    """Return a result as text; what it is wrapped in is taken off."""
+    if isinstance(value, str):
+        inner = decoded(value) if _WRAPPED.match(value) else value
+        wrapped = isinstance(inner, (list, Mapping)) and _is_wrapped(inner)
+        return _result_text(inner, depth + 1) if wrapped and depth < _DEEPEST else value
+    if isinstance(value, Mapping) and _is_wrapped(value):
+        key = next(key for key in ("value", "result", "text", "content") if key in value)
+        return _result_text(value[key], depth + 1) if depth < _DEEPEST else as_text(value)
+    if isinstance(value, (list, tuple)) and value and all(map(_is_part, value)):
+        return "\n".join(text for each in value if (text := _part_text(each)))
+    return as_text(value)
+
+
+def _is_wrapped(value: Any) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(map(_is_part, value))
+    typed = value.get("type") in ("text", "json", "error-text", "error-json", "function_result")
+    held = any(key in value for key in ("value", "result", "text", "content"))
+    return (typed and held) or (set(value) == {"result"} and isinstance(value["result"], str))
+
+
+def _is_part(value: Any) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, Mapping)
+        and ("type" in value or set(value) <= {"text", "json"})
+        and any(key in value for key in ("text", "content", "json", "source", "image_url"))
+    )
+
+
+def _part_text(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    return _text_of(part) or as_text(part.get("json"))

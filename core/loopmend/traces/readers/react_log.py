@@ -1,0 +1,125 @@
+"""ReAct transcripts as they are logged: numbered headers, `Search[x]`, `Finish[y]`."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from loopmend._arguments import not_text
+from loopmend.traces.readers.draft import Draft
+from loopmend.traces.readers.endings import ended
+from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.trace import Observation, Trace, TraceCall
+
+__all__ = ["is_react_log", "read_react_log"]
+
+_HEADER: Final = re.compile(
+    r"^[ \t>*]*(?P<kind>Thought|Action Input|Action|Observation|Final Answer)"
+    r"(?:[ \t]*(?P<number>\d{1,4}))?[ \t*]*:[*]*",
+    re.MULTILINE,
+)
+_BRACKETS: Final = re.compile(
+    r"\s*(?P<name>[A-Za-z_][\w \-]{0,60}?)\s*\[(?P<given>.*)\]?\s*\Z", re.DOTALL
+)
+_NAME: Final = re.compile(r"\s*(?P<name>[\w.\-]{1,80})\s*\Z")
+_FINISH: Final = frozenset({"finish", "final_answer", "submit"})
+_ASIDE: Final = frozenset({"think", "thought"})
+
+
+def is_react_log(text: str) -> bool:
+    r"""Tell whether a text is a transcript: it has thoughts or actions, and what follows them.
+
+    >>> is_react_log("Thought: x\nAction: Search[Oslo]"), is_react_log("Thought: x")
+    (True, False)
+    """
+    kinds = {match["kind"] for match in _HEADER.finditer(text[:100_000])}
+    return "Action" in kinds or {"Thought", "Final Answer"} <= kinds
+
+
+def read_react_log(text: str, options: ReadOptions) -> Trace:
+    r"""Read a ReAct transcript into a trace.
+
+    A step is one action with the thought before it and the observation after it.
+
+    Raises:
+        TypeError: `text` is not a `str`.
+
+    >>> log = "Thought 1: x\nAction 1: Search[Oslo]\nObservation 1: a city"
+    >>> step = read_react_log(log, ReadOptions()).steps[0]
+    >>> step.calls[0].arguments, step.observations[0].text
+    ('Oslo', 'a city')
+    """
+    if not isinstance(text, str):
+        raise not_text(text, "text")
+    marks = list(_HEADER.finditer(text))
+    drafts: list[Draft] = []
+    for at, mark in enumerate(marks):
+        stop = marks[at + 1].start() if at + 1 < len(marks) else len(text)
+        _take(drafts, mark, text[mark.end() : stop].strip(), text[mark.start() : stop], options)
+    answers = [draft.answer for draft in drafts if draft.answer is not None]
+    before = text[: marks[0].start()].strip() if marks else text.strip()
+    trace = Trace(
+        question=before or None,
+        answer=answers[-1] if answers else None,
+        framework="react_log",
+        unreadable="react_log" if before and not drafts else None,
+    )
+    return ended(drafts, trace, options, talks=False)
+
+
+def _take(
+    drafts: list[Draft], mark: re.Match[str], body: str, whole: str, options: ReadOptions
+) -> None:
+    """Add one section to the step that it belongs to."""
+    kind = mark["kind"]
+    if kind == "Observation":
+        last = drafts[-1] if drafts else _new(drafts)
+        last.observations.append(Observation(body, last.calls[-1].name if last.calls else None))
+        return
+    if kind == "Action Input":
+        if drafts and drafts[-1].calls and drafts[-1].calls[-1].arguments is None:
+            drafts[-1].calls[-1] = TraceCall(drafts[-1].calls[-1].name, body)
+    else:
+        draft = drafts[-1] if drafts else None
+        if draft is None or draft.calls or draft.answer is not None or draft.observations:
+            draft = _new(drafts)
+        if kind == "Thought":
+            draft.thought = "\n".join(filter(None, (draft.thought, body))) or None
+        else:
+            _act(draft, kind, body, options)
+    if drafts and not drafts[-1].observations:
+        drafts[-1].text = f"{drafts[-1].text}\n{whole.strip()}".strip()
+
+
+def _new(drafts: list[Draft]) -> Draft:
+    # What a log says of a reply was taken apart already: its lines are no reply to read.
+    drafts.append(Draft(reads=False))
+    return drafts[-1]
+
+
+def _act(draft: Draft, kind: str, body: str, options: ReadOptions) -> None:
+    if kind == "Final Answer":
+        draft.answer = body
+        return
+    call = _call(body)
+    if call is None:
+        return
+    if call.name.lower() in _FINISH:
+        draft.answer = str(call.arguments or "")
+        return
+    draft.calls.append(call)
+    if body.lower() in options.finish or call.name.lower() in options.finish:
+        draft.answer = body
+    elif call.name.lower() in _ASIDE:
+        draft.thought = "\n".join(filter(None, (draft.thought, str(call.arguments or ""))))
+
+
+def _call(body: str) -> TraceCall | None:
+    """Read `Search[x]`, `Search[x` or a name alone, whose input follows."""
+    match = _BRACKETS.match(body)
+    if match is not None:
+        given = match["given"].removesuffix("]")
+        return TraceCall(match["name"], given)
+    line = body.partition("\n")[0]
+    name = _NAME.match(line)
+    return TraceCall(name["name"]) if name is not None else None

@@ -1,0 +1,338 @@
+"""The run that a tree of spans tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from loopmend.traces.readers.conversation import drafts_of
+from loopmend.traces.readers.draft import Draft, maker
+from loopmend.traces.readers.endings import answer_in, ended
+from loopmend.traces.readers.messages import Said, is_message, messages_in
+from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.readers.parts import result_of
+from loopmend.traces.readers.spans import Span, in_tree, without_twins
+from loopmend.traces.readers.values import as_map, as_text, decoded, first
+from loopmend.traces.trace import Observation, Trace, TraceCall, TraceError
+
+__all__ = ["read_run"]
+
+_CODE: Final = re.compile(r"```(?:py|python)\s*\n(.*?)(?:\n```|\Z)", re.DOTALL)
+_IN_TOOLS: Final = frozenset({"sanitize_inputs_outputs"})
+_FINAL_TOOLS: Final = frozenset({"finalanswertool", "final_answer", "finalanswer"})
+# LangChain's AgentExecutor runs these two in place of a tool: for a reply that its parser
+# refused, and for a tool that there is not.
+_REFUSED: Final = "_Exception"
+_UNKNOWN: Final = "invalid_tool"
+# What instrumentations write around the name of a tool.
+_AROUND: Final = re.compile(
+    r"(?:execute_tool|running tool:?|tool\.|tool:|function[ _]?tool:?)\s*|"
+    r"\.(?:start|finish|success|error|update|partial_update)(?:-\d+)?\Z",
+    re.IGNORECASE,
+)
+_ANSWERS: Final = ("output", "answer", "final_output", "result", "content", "text", "raw", "joke")
+_TASKS: Final = ("task", "input", "question", "query", "prompt", "new_message")
+_NOTHING: Final = ("", "None", "null")
+_MOST: Final = 1000
+"""How many calls a step may have: no model asks for more at once."""
+
+
+def read_run(spans: list[Span], trace: Trace, options: ReadOptions) -> Trace:
+    """Read the spans of one run into a trace.
+
+    Args:
+        spans: The spans in any order.
+        trace: What else is known of the run.
+        options: Which calls end a run, and the like.
+    """
+    roots = in_tree(spans)
+    without_twins(roots)
+    reading = _Reading(trace, spans)
+    for root in roots:
+        reading.visit(root)
+    drafts = reading.steps or reading.told(roots)
+    outer = [*roots, *reading.outermost[-1:]]
+    error = next((span.error for span in outer if span.error is not None), None)
+    reason = trace.reason or next((span.ended for span in outer if span.ended), reading.paused)
+    answer = reading.answer if not reason else None
+    if answer is None and not reason and error is None:
+        answer = trace.answer
+    if answer is not None:
+        error = None
+    read = bool(drafts) or error is not None or answer is not None or bool(reason)
+    return ended(
+        drafts,
+        Trace(
+            question=trace.question or reading.question,
+            answer=answer,
+            reason=reason or None,
+            error=reading.source(error),
+            framework=trace.framework,
+            id=trace.id,
+            seconds=trace.seconds,
+            tools=reading.tools or None,
+            metadata=trace.metadata,
+            unreadable=None if read else trace.framework,
+        ),
+        options,
+        talks=True,
+    )
+
+
+class _Reading:
+    def __init__(self, trace: Trace, spans: list[Span]) -> None:
+        self.steps: list[Draft] = []
+        self.answer: str | None = None
+        self.question = trace.question
+        self.paused: str | None = None
+        self.outermost: list[Span] = []
+        self.errors: list[TraceError] = []
+        self.tools: list[str] = []
+        # Only a host that works in steps runs the code that a model writes.
+        self.runs_code = any(span.name.startswith("Step ") for span in spans)
+
+    def visit(self, root: Span) -> None:
+        """Follow a span and its children, in the order in which they started.
+
+        Not by calling itself: spans may be nested deeper than Python can call.
+        """
+        # With each span the agent that it is in: none in no run, "" in a run without a name.
+        stack: list[tuple[Span, str | None, bool]] = [(root, None, False)]
+        while stack:
+            span, agent, left = stack.pop()
+            if left:
+                self._chain(span)
+                continue
+            if not agent and (span.kind == "AGENT" or (agent is None and span.kind == "CHAIN")):
+                self.outermost += [span] if agent is None else []
+                agent = ""
+                self._run(span)
+            if span.error is not None and span.error.origin != "host":
+                self.errors.append(span.error)
+            if span.ended == "interrupted":
+                self.paused = span.ended
+            if span.kind == "AGENT":
+                agent = span.name
+            elif span.kind == "LLM":
+                self._model(span, agent or None)
+            elif span.kind == "TOOL" or self._is_tool(span):
+                self._tool(span)
+            elif span.kind == "CHAIN":
+                stack.append((span, agent, True))
+            stack += [(child, agent, False) for child in reversed(span.children)]
+
+    def source(self, error: TraceError | None) -> TraceError | None:
+        """Return an error as the innermost span tells it that knows where it comes from."""
+        told = (error.kind, error.message) if error is not None else None
+        same = (each for each in reversed(self.errors) if (each.kind, each.message) == told)
+        return next(same, error)
+
+    def told(self, roots: list[Span]) -> list[Draft]:
+        """Return the steps of a run whose models have no spans: its messages tell them."""
+        for root in roots:
+            said = messages_in(root.said, "assistant") if _is_talk(root.said) else []
+            drafts = drafts_of(said)
+            if drafts:
+                self.question = self.question or _last_user(said)
+                return drafts
+        return []
+
+    def _is_tool(self, span: Span) -> bool:
+        """Tell a tool's span by its name, where the platform has no kind for it."""
+        if span.kind != "CHAIN" or not self.steps or span.is_bare:
+            return False
+        name = _bare(span.name)
+        return any(call.name == name for call in self.steps[-1].calls) and any(
+            (span.given is not None, span.error is not None)
+        )
+
+    def _run(self, span: Span) -> None:
+        """Take what a run was asked, and what it answered."""
+        self.question = self.question or _task(span.given)
+        self.tools = self.tools or list(span.tools)
+        said = decoded(span.said)
+        if _is_talk(said):
+            self.answer = self.answer or _last_word(said)
+        elif span.kind == "AGENT" and span.error is None:
+            self.answer = _plain_answer(said) or self.answer
+
+    def _model(self, span: Span, agent: str | None) -> None:
+        reply = span.reply
+        if span.is_bare and reply.empty:
+            return
+        if not self.steps:
+            self._before(span)
+        draft = Draft.of(reply)
+        finals = [call for call in draft.calls if call.name.lower() in _FINAL_TOOLS]
+        if finals:
+            draft.calls = [call for call in draft.calls if call not in finals]
+            draft.answer = answer_in(finals[0].arguments)
+        code = _CODE.search(draft.text) if self.runs_code and not draft.calls else None
+        if code is not None and draft.answer is None:
+            draft.calls = [TraceCall("python", code[1])]
+        draft.error, draft.agent, draft.id = span.error, agent, span.id
+        draft.tokens = span.tokens or draft.tokens
+        self.tools = self.tools or list(span.tools)
+        self.question = self.question or _last_user(span.asked)
+        self.paused = None  # who waited for a human goes on
+        self.steps.append(draft)
+
+    def _before(self, span: Span) -> None:
+        """Take the calls that were made before the first span, since the user spoke last."""
+        asked = span.asked
+        last = max((at for at, said in enumerate(asked) if said.role == "user"), default=-1)
+        since = asked[last + 1 :]
+        if any(said.results for said in since) and any(said.calls for said in since):
+            self.steps += drafts_of(since)
+
+    def _tool(self, span: Span) -> None:
+        if span.is_bare and span.tool is None:
+            # A tool's event without what it got or returned tells nothing that is not known.
+            known = self.steps and any(self._names(span, c.name) for c in self.steps[-1].calls)
+            if known or _AROUND.search(span.name) is not None:
+                return
+        name = span.tool or _bare(span.name)
+        given = _tool_input(span.given)
+        if name.lower() in _FINAL_TOOLS or span.name.lower() in _FINAL_TOOLS:
+            self._last().answer = answer_in(given)
+            return
+        failed = span.error is not None or name == _UNKNOWN
+        if name == _UNKNOWN and isinstance(given, Mapping):
+            name, given = str(given.get("requested_tool_name")), None
+        result = next(_results(span.said), None)
+        if result is None:
+            text = as_text(span.said) if span.error is None else span.error.message
+            text = "" if text in _NOTHING else text
+            result = Observation(text, name, span.call_id, failed=failed)
+        made = self._made(result.call_id)
+        if made is not None:
+            made.observe(result)
+            return
+        self._attach(span, name, given, result)
+
+    def _attach(self, span: Span, name: str, given: Any, result: Observation) -> None:
+        """Give a tool's work to the latest step, which may or may not tell of the call."""
+        step = self._last()
+        silent = span.ended is not None or (span.error is None and span.said is None)
+        asked = [call for call in step.calls if self._names(span, call.name) or call.name == name]
+        name = asked[0].name if asked else name
+        seen = sum(each.tool == name for each in step.observations)
+        if name == _REFUSED:
+            step.observations += [] if silent else [result]
+            return
+        if seen >= len(asked):
+            told = any(each.tool == name and each.text == result.text for each in step.observations)
+            if asked and span.event and (silent or told):
+                return  # it tells once more what is known
+            step.calls.append(TraceCall(name, given, result.call_id))
+        if not silent:
+            step.observe(Observation(result.text, name, result.call_id, result.failed))
+
+    def _names(self, span: Span, name: str) -> bool:
+        """Tell whether a span is named after a tool, in its own way."""
+        own = (span.tool or _bare(span.name)).lower()
+        return name.lower() in (own, own.rpartition(".")[2])
+
+    def _chain(self, span: Span) -> None:
+        """Take what the host says about a step: its error, its results, what its code printed."""
+        steps, said, error = self.steps, span.said, span.error
+        for result in _results(said):
+            made = self._made(result.call_id)
+            if made is not None:
+                made.observe(result)
+        a_step = span.name.startswith("Step")
+        if error is not None and (a_step or (steps and error.origin == "parser")):
+            step = self._last()
+            step.error = step.error or error
+        elif a_step and isinstance(said, str) and steps and not steps[-1].observations:
+            steps[-1].observations.append(Observation(said))
+
+    def _made(self, id: str | None) -> Draft | None:
+        return maker(self.steps, id)
+
+    def _last(self) -> Draft:
+        """Return the latest step, or one of its own where no model was asked."""
+        if not self.steps or len(self.steps[-1].calls) >= _MOST:
+            self.steps.append(Draft())
+        return self.steps[-1]
+
+
+def _bare(name: str) -> str:
+    """Return a tool's name without what its instrumentation writes around it."""
+    return _AROUND.sub("", name) or name
+
+
+def _is_talk(value: Any) -> bool:
+    """Tell whether what a run returned are its messages."""
+    value = decoded(value)
+    if isinstance(value, list):
+        return bool(value) and all(map(is_message, value))
+    return isinstance(as_map(value).get("messages"), list) or is_message(value)
+
+
+def _last_word(said: Any) -> str | None:
+    """Return what the last message says, if it asks for nothing."""
+    spoken = messages_in(said, "assistant")
+    last = spoken[-1] if spoken else Said("user")
+    if last.role == "user" or last.calls:
+        return None
+    return (last.text or (last.results[-1].text if last.results else "")) or None
+
+
+def _last_user(said: list[Said]) -> str | None:
+    return next((each.text for each in reversed(said) if each.role == "user" and each.text), None)
+
+
+def _task(given: Any) -> str | None:
+    """Return what a run was asked: text, messages, or a field that is named like a question."""
+    value = decoded(given)
+    if isinstance(value, str):
+        return value or None
+    if isinstance(value, Mapping):
+        task = first(value, *_TASKS)
+        if isinstance(task, str):
+            return task or None
+        value = task if isinstance(task, (Mapping, list)) else value
+    return _last_user(messages_in(value))
+
+
+def _plain_answer(said: Any) -> str | None:
+    """Return an answer that stands by itself or in a field that is named like one."""
+    if isinstance(said, Mapping):
+        reply = messages_in(said, "assistant")
+        if reply and (reply[-1].calls or reply[-1].text):
+            return reply[-1].text or None
+        said = first(said, *_ANSWERS)
+    elif isinstance(said, list):
+        reply = messages_in(said, "assistant")
+        return reply[-1].text or None if reply and not reply[-1].calls else None
+    text = as_text(said)
+    return None if text in _NOTHING else text
+
+
+def _results(value: Any) -> Iterator[Observation]:
+    """Yield the tools' results in what LangChain returns, however they are wrapped."""
+    if isinstance(value, str):
+        value = decoded(value) if '"tool_call_id"' in value else None
+    stack = [value]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, list):
+            stack += reversed(each)
+        elif isinstance(each, Mapping):
+            if isinstance(each.get("tool_call_id"), str) and "content" in each:
+                yield result_of(each)
+            else:
+                stack += reversed([*each.values()])
+
+
+def _tool_input(value: Any) -> Any:
+    """Return a tool's arguments, without what a framework adds to them."""
+    given = decoded(value)
+    if not isinstance(given, Mapping):
+        return given
+    plain = {k: v for k, v in given.items() if k not in _IN_TOOLS and v not in ({}, [])}
+    if set(plain) <= {"args", "kwargs"} and len(plain) == 1:
+        return next(iter(plain.values()))
+    return plain

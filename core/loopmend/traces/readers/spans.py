@@ -1,0 +1,155 @@
+"""Spans of any platform, and the run that they tell: each call of a model is a step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from loopmend.traces.readers.messages import Said, messages_in, said_by_model
+from loopmend.traces.readers.values import as_text
+from loopmend.traces.trace import Tokens, TraceError
+
+__all__ = ["ENDS", "Span", "error_of", "in_tree", "without_twins"]
+
+# What is raised to end a run, to pause it or to jump, and is no error.
+ENDS: Final = {
+    **dict.fromkeys(("CancelledError", "GeneratorExit", "KeyboardInterrupt"), "cancelled"),
+    **dict.fromkeys(("GraphInterrupt", "NodeInterrupt"), "interrupted"),
+    "ParentCommand": "",
+}
+_TRACEBACK: Final = "Traceback (most recent call last)"
+_RAISED: Final = re.compile(r"(\w+)\(['\"]?(.*?)['\"]?\)", re.DOTALL)
+_NOTHING: Final = ("", "None", "null")
+
+
+@dataclass(slots=True)
+class Span:
+    """A piece of work: of a model, of a tool, of an agent, or of whatever holds these."""
+
+    id: str
+    parent: str | None = None
+    name: str = ""
+    kind: str = "CHAIN"
+    """`LLM`, `TOOL`, `AGENT`, `CHAIN`, or another word for what is no step."""
+    start: str = ""
+    """When it started, in a form that sorts."""
+    given: Any = None
+    """What it got: messages, or a tool's arguments."""
+    said: Any = None
+    """What it returned: messages, or a tool's result."""
+    error: TraceError | None = None
+    ended: str | None = None
+    """What ended it before its time, if that is no error."""
+    tokens: Tokens | None = None
+    tool: str | None = None
+    """The tool's name, if the span tells it apart from its own."""
+    call_id: str | None = None
+    event: bool = False
+    """Whether it is one of several that tell of the same call."""
+    tools: Sequence[str] = ()
+    """The tools that it was offered."""
+    children: list[Span] = field(default_factory=list)
+    _reply: Said | None = None
+
+    @property
+    def reply(self) -> Said:
+        """What a model said, as one message."""
+        if self._reply is None:
+            self._reply = said_by_model(self.said)
+            if self._reply.text.strip() in _NOTHING:
+                self._reply.text = ""
+        return self._reply
+
+    @property
+    def asked(self) -> list[Said]:
+        """What a model was told."""
+        return messages_in(self.given)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it says nothing about what it got or returned."""
+        unsaid = as_text(self.said) in _NOTHING and as_text(self.given) in _NOTHING
+        return unsaid and self.error is None and self.ended is None
+
+
+def error_of(told: str, origin: str) -> TraceError:
+    """Return an error from its name and its message in one text, with or without a traceback."""
+    said = told.partition(_TRACEBACK)[0].strip()
+    written = _RAISED.fullmatch(said)
+    if written is not None:
+        return TraceError(written[1], written[2], origin)
+    kind, _, rest = said.partition(":")
+    named = bool(rest) and kind.replace(".", "_").isidentifier()
+    if not named:
+        return TraceError("Error", said, origin)
+    return TraceError(kind.rpartition(".")[2], rest.strip(), origin)
+
+
+def in_tree(spans: Iterable[Span]) -> list[Span]:
+    """Return the outermost spans, each with its children in the order of time.
+
+    A child of a span that is not there is outermost; so is one of several that hold each other.
+    """
+    order = sorted(spans, key=lambda span: span.start)
+    known = {span.id: span for span in order}
+    closing = _closing(order, known)
+    roots = [s for s in order if known.get(s.parent or "", s) is s or id(s) in closing]
+    outermost = {id(span) for span in roots}
+    for span in order:
+        if id(span) not in outermost:
+            known[span.parent or ""].children.append(span)
+    return roots
+
+
+def _closing(order: list[Span], known: dict[str, Span]) -> set[int]:
+    """Return one span of each circle of spans that hold each other."""
+    closing: set[int] = set()
+    followed: set[int] = set()
+    for span in order:
+        path: set[int] = set()
+        above: Span | None = span
+        while above is not None and id(above) not in followed and id(above) not in path:
+            path.add(id(above))
+            above = known.get(above.parent or "")
+        if above is not None and id(above) in path:
+            closing.add(id(above))
+        followed |= path
+    return closing
+
+
+def without_twins(roots: list[Span]) -> None:
+    """Make one of a model's span inside another: both tell of the same call.
+
+    An outer span that holds several calls is an agent.
+    """
+    order, stack = [], list(roots)
+    while stack:
+        span = stack.pop()
+        order.append(span)
+        stack += span.children
+    inner: dict[int, list[Span]] = {}
+    for span in reversed(order):  # those inside come first
+        # Whether there are several is all that counts.
+        below = [one for child in span.children for one in inner.pop(id(child), [])][:2]
+        if span.kind == "LLM" and below:
+            _merge(span, below)
+            below = [span] if span.kind == "LLM" else below
+        elif span.kind == "LLM":
+            below = [span]
+        inner[id(span)] = below
+
+
+def _merge(outer: Span, inner: list[Span]) -> None:
+    if len(inner) > 1:
+        outer.kind = "AGENT"
+        return
+    [twin] = inner
+    mine, its = outer.reply, twin.reply
+    if (len(its.calls), len(its.text)) > (len(mine.calls), len(mine.text)):
+        outer.said, outer._reply = twin.said, its  # noqa: SLF001 - its own
+    outer.given = outer.given if outer.asked else twin.given
+    outer.tokens = outer.tokens or twin.tokens
+    outer.error = outer.error or twin.error
+    twin.kind = "TWIN"

@@ -1,0 +1,100 @@
+"""Taking apart values of any shape, without an error and without going deeper than they go."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from loopmend._repr import written
+from loopmend.traces.trace import Tokens
+
+__all__ = ["as_list", "as_map", "as_text", "decoded", "first", "get", "tokens_in"]
+
+_TWICE: Final = 3
+"""How often JSON is written into JSON: platforms that store strings store strings of strings."""
+_STARTS: Final = ("{", "[", '"')
+_INPUT: Final = (
+    *("prompt_tokens", "input_tokens", "inputTokens", "promptTokens", "prompt_token_count"),
+    *("promptTokenCount", "input"),
+)
+_OUTPUT: Final = (
+    *("completion_tokens", "output_tokens", "outputTokens", "completionTokens"),
+    *("candidates_token_count", "candidatesTokenCount", "output"),
+)
+
+
+def get(value: Any, key: str) -> Any:
+    """Return a key of a mapping or an attribute of an object, or none."""
+    if type(value) is dict:  # nearly always, and much faster to tell than a mapping
+        return value.get(key)
+    if isinstance(value, Mapping):
+        return value.get(key)
+    return None if isinstance(value, (str, list, tuple)) else getattr(value, key, None)
+
+
+def first(value: Any, *keys: str) -> Any:
+    """Return the first of some keys that is there."""
+    if type(value) is dict:
+        for key in keys:
+            found = value.get(key)
+            if found is not None:
+                return found
+        return None
+    for key in keys:
+        found = get(value, key)
+        if found is not None:
+            return found
+    return None
+
+
+def as_map(value: Any) -> Mapping[str, Any]:
+    """Return a mapping, or an empty one in place of anything else."""
+    return value if type(value) is dict or isinstance(value, Mapping) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a list, or an empty one in place of anything else."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if value is None or isinstance(value, (str, dict)):
+        return []
+    # Arrays of data frames are neither, but can be listed.
+    return list(value) if isinstance(value, Iterable) and hasattr(value, "tolist") else []
+
+
+def decoded(value: Any) -> Any:
+    """Return what JSON text holds, however often it was encoded; other text stays text."""
+    for _ in range(_TWICE):
+        if not isinstance(value, str) or value.lstrip()[:1] not in _STARTS:
+            return value
+        try:
+            inner = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        if value[:1] == '"' and not (isinstance(inner, str) and inner.lstrip()[:1] in _STARTS):
+            return inner
+        value = inner
+    return value
+
+
+def as_text(value: Any) -> str:
+    """Return a value as text: text stays as it is, other values are written as JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else written(value)
+
+
+def tokens_in(usage: Any) -> Tokens | None:
+    """Return the tokens that a usage record counts, under any provider's names."""
+    if usage is None or not isinstance(usage, Mapping):
+        return None
+    counts = [_number(first(usage, *names)) for names in (_INPUT, _OUTPUT)]
+    return None if counts == [None, None] else Tokens(counts[0] or 0, counts[1] or 0)
+
+
+def _number(value: Any) -> int | None:
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
