@@ -14,49 +14,66 @@ from loopmend._late import late
 require_extra("langchain_core", extra="langchain", needed_by="langchain_loopmend")
 
 if TYPE_CHECKING:
-    from langchain_loopmend.action_retry import ActionRetry, GaveUp, with_action_retry
-    from langchain_loopmend.errors import ActionParseException, NormalizationError
+    from langchain_loopmend.errors import (
+        ActionParseException,
+        NormalizationError,
+        ValueParseException,
+    )
     from langchain_loopmend.parsers import (
         AgentActionOutputParser,
         AgentActionsOutputParser,
         ReadingOutputParser,
     )
+    from langchain_loopmend.parsing_retry import GaveUpFinish, ParsingRetry, with_parsing_retry
     from langchain_loopmend.recorder import TraceRecorder, record_traces
     from langchain_loopmend.retry import RetryingOutputParser
     from langchain_loopmend.streaming import TurnOutputParser
-    from langchain_loopmend.tool_call_retry import ToolCallRetry, with_tool_call_retry
+    from langchain_loopmend.tool_call_retry import (
+        ToolCallRetry,
+        as_tool_caller,
+        with_tool_call_retry,
+    )
+    from langchain_loopmend.value_parsers import JsonOutputParser, PydanticOutputParser
 
 _LATE = {
     "ActionParseException": "langchain_loopmend.errors",
-    "ActionRetry": "langchain_loopmend.action_retry",
     "AgentActionOutputParser": "langchain_loopmend.parsers",
     "AgentActionsOutputParser": "langchain_loopmend.parsers",
-    "GaveUp": "langchain_loopmend.action_retry",
+    "GaveUpFinish": "langchain_loopmend.parsing_retry",
+    "JsonOutputParser": "langchain_loopmend.value_parsers",
     "NormalizationError": "langchain_loopmend.errors",
+    "ParsingRetry": "langchain_loopmend.parsing_retry",
+    "PydanticOutputParser": "langchain_loopmend.value_parsers",
     "ReadingOutputParser": "langchain_loopmend.parsers",
     "RetryingOutputParser": "langchain_loopmend.retry",
     "ToolCallRetry": "langchain_loopmend.tool_call_retry",
     "TraceRecorder": "langchain_loopmend.recorder",
     "TurnOutputParser": "langchain_loopmend.streaming",
+    "ValueParseException": "langchain_loopmend.errors",
+    "as_tool_caller": "langchain_loopmend.tool_call_retry",
     "record_traces": "langchain_loopmend.recorder",
-    "with_action_retry": "langchain_loopmend.action_retry",
+    "with_parsing_retry": "langchain_loopmend.parsing_retry",
     "with_tool_call_retry": "langchain_loopmend.tool_call_retry",
 }
 
 __all__ = [
     "ActionParseException",
-    "ActionRetry",
     "AgentActionOutputParser",
     "AgentActionsOutputParser",
-    "GaveUp",
+    "GaveUpFinish",
+    "JsonOutputParser",
     "NormalizationError",
+    "ParsingRetry",
+    "PydanticOutputParser",
     "ReadingOutputParser",
     "RetryingOutputParser",
     "ToolCallRetry",
     "TraceRecorder",
     "TurnOutputParser",
+    "ValueParseException",
+    "as_tool_caller",
     "record_traces",
-    "with_action_retry",
+    "with_parsing_retry",
     "with_tool_call_retry",
 ]
 

@@ -1,12 +1,11 @@
-"""For agents of langchain-classic. Needs the extra `classic`: `pip install "loopmend[classic]"`.
+"""For langchain-classic. Needs the extra `classic`: `pip install "loopmend[classic]"`.
 
 `create_react_agent` and its kin take `AgentActionOutputParser` as it is; `initialize_agent` and
-the agent classes behind it insist on a subclass of their own base class.
+its agent classes insist on a subclass of their own base class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any, Final
 
 from loopmend._extras import require_extra
@@ -14,35 +13,32 @@ from loopmend._extras import require_extra
 require_extra("langchain_classic", extra="classic", needed_by="langchain_loopmend.classic")
 
 from langchain_classic.agents import AgentOutputParser  # noqa: E402
-from langchain_core.agents import AgentAction, AgentFinish  # noqa: E402
+from langchain_classic.output_parsers.structured import (  # noqa: E402
+    StructuredOutputParser as LangChainStructuredParser,
+)
 from langchain_core.exceptions import OutputParserException  # noqa: E402
 from langchain_core.output_parsers import BaseOutputParser  # noqa: E402
-from langchain_core.runnables import (  # noqa: E402
-    Runnable,
-    RunnableBranch,
-    RunnableLambda,
-    RunnablePassthrough,
-    RunnableSequence,
-)
+from langchain_core.outputs import Generation  # noqa: E402
+from langchain_core.runnables import Runnable, RunnableSequence  # noqa: E402
+from pydantic import ConfigDict  # noqa: E402
+from typing_extensions import override  # noqa: E402
 
-from langchain_loopmend.attempts import correction, said_by  # noqa: E402
+from langchain_loopmend.complaints import correction_of, said_by  # noqa: E402
+from langchain_loopmend.guarded_agents import LoopStop, with_loop_guard  # noqa: E402
 from langchain_loopmend.parsers import AgentActionOutputParser  # noqa: E402
+from langchain_loopmend.value_parsers import value_parser  # noqa: E402
 from loopmend import (  # noqa: E402
-    CallResult,
     Failure,
     FailurePattern,
-    LoopPolicy,
-    Nudge,
     ReadingConfig,
-    Retry,
-    RetryPolicy,
-    Stop,
-    Turn,
     read_turn,
 )
+from loopmend.mending import correction  # noqa: E402
 
 __all__ = [
+    "LoopStop",
     "ReActOutputParser",
+    "StructuredOutputParser",
     "handle_parsing_error",
     "replace_output_parser",
     "with_loop_guard",
@@ -60,29 +56,63 @@ class ReActOutputParser(AgentActionOutputParser, AgentOutputParser):
     True
     """
 
+    model_config = ConfigDict(extra="forbid")  # which the other base class would ignore
+
+
+class StructuredOutputParser(LangChainStructuredParser):
+    """LangChain's `StructuredOutputParser`, but it reads what models really write.
+
+    >>> from langchain_classic.output_parsers import ResponseSchema
+    >>> city = ResponseSchema(name="city", description="a city")
+    >>> StructuredOutputParser.from_response_schemas([city]).parse("Sure! {'city': 'Oslo',}")
+    {'city': 'Oslo'}
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    @override
+    def parse(self, text: str) -> dict[str, Any]:
+        """Read a text.
+
+        Raises:
+            ValueParseException: It holds no object with these keys for sure.
+        """
+        return dict(value_parser(self).parse(text))
+
+    @override
+    def parse_result(self, result: list[Generation], *, partial: bool = False) -> dict[str, Any]:
+        """Read a reply with its finish reason."""
+        return dict(value_parser(self).parse_result(result))
+
+    @override
+    async def aparse_result(
+        self, result: list[Generation], *, partial: bool = False
+    ) -> dict[str, Any]:
+        """Read a reply; there is nothing to await, so it needs no thread."""
+        return self.parse_result(result)
+
 
 def handle_parsing_error(error: OutputParserException) -> str:
     """Return what to tell the model; for `AgentExecutor(handle_parsing_errors=…)`.
 
-    Works with any parser: for LangChain's own it reads the model's reply once more to say
+    Works with any parser: for LangChain's own it reads the model's reply again to say
     precisely what is wrong, where the executor would say "Invalid or incomplete response".
 
     >>> from langchain_core.exceptions import OutputParserException
     >>> error = OutputParserException("Could not parse LLM output: `I will search for it.`")
-    >>> handle_parsing_error(error).split(". ")[1]
-    'It tells what will be done, but calls nothing'
+    >>> handle_parsing_error(error).splitlines()[0]
+    'You described a tool call but did not make it. Describing a call does not run it.'
     """
     if error.send_to_llm and isinstance(error.observation, str) and not _is_langchain_own(error):
         return error.observation
     text = _reply(error)
     if text is None:
-        return correction(None, error, 0)
+        return correction_of(None, error) or ""
     turn = read_turn(text, config=_FORM_ASKED)
-    if turn.failure is None:  # we could read it, but the parser in use could not
-        failure = Failure(FailurePattern.MALFORMED, "It is in another form.", turn.span)
-        turn = Turn(failure=failure)
-    decision = RetryPolicy().decide(turn, 0)
-    return decision.messages[0].content if isinstance(decision, Retry) else ""
+    failure = turn.failure
+    if failure is None:  # we could read it, but the parser in use could not
+        failure = Failure(FailurePattern.MALFORMED, "The reply is in another form.", turn.span)
+    return correction(failure, "react")
 
 
 def replace_output_parser(
@@ -90,7 +120,7 @@ def replace_output_parser(
 ) -> Runnable[Any, Any]:
     """Return an agent with another parser at its end.
 
-    For constructors that take none, such as `create_json_chat_agent` and
+    For constructors that take no parser, such as `create_json_chat_agent` and
     `create_structured_chat_agent`.
 
     Args:
@@ -112,62 +142,6 @@ def replace_output_parser(
         raise TypeError(msg)
     last = AgentActionOutputParser() if parser is None else parser
     return RunnableSequence(*steps[:-1], last, name=agent.name)
-
-
-def with_loop_guard(
-    agent: Runnable[Any, Any],
-    *,
-    soft: int = 3,
-    hard: int = 6,
-    window: int = 30,
-    exclude_tools: Collection[str] = (),
-) -> Runnable[Any, Any]:
-    """Return an agent that is nudged, then stopped, when it makes the same call again and again.
-
-    The nudge stands after the latest observation; the stop is the answer, with the result that
-    kept coming. An executor would go on to its cap of iterations and return neither.
-
-    Args:
-        agent: What a constructor such as `create_react_agent` returned.
-        soft: From so many times on the model is told.
-        hard: From so many times on the run is ended.
-        window: How many of the latest calls count.
-        exclude_tools: Tools that may be repeated at will, such as those that poll.
-
-    Raises:
-        ValueError: Not `1 < soft <= hard`.
-
-    >>> from langchain_core.agents import AgentAction
-    >>> from langchain_core.runnables import RunnableLambda
-    >>> agent = with_loop_guard(RunnableLambda(lambda given: "goes on"), soft=2, hard=3)
-    >>> agent.invoke({"intermediate_steps": [(AgentAction("search", "Oslo", ""), "a city")] * 3})
-    ... # doctest: +ELLIPSIS
-    AgentFinish(return_values={'output': 'I stopped: search was called 3 times ...
-    """
-    policy = LoopPolicy(soft, hard, window, exclude_tools)
-    guard: Runnable[Any, Any] = RunnableLambda(
-        lambda given: _guarded(given, policy), name="loop_guard"
-    )
-    branch: Runnable[Any, Any] = RunnableBranch(
-        (lambda given: isinstance(given, AgentFinish), RunnablePassthrough()), agent
-    )
-    # The executor tells by the type whether there may be several actions at once.
-    return (guard | branch).with_types(output_type=agent.OutputType)
-
-
-def _guarded(given: dict[str, Any], policy: LoopPolicy) -> dict[str, Any] | AgentFinish:
-    steps: list[tuple[AgentAction, Any]] = given.get("intermediate_steps") or []
-    made = [CallResult(action.tool, action.tool_input, str(seen)) for action, seen in steps]
-    decision = policy.decide(made)
-    if isinstance(decision, Stop):
-        return AgentFinish({"output": decision.content}, decision.content)
-    if isinstance(decision, Nudge):
-        action, seen = steps[-1]
-        return {
-            **given,
-            "intermediate_steps": [*steps[:-1], (action, f"{seen}\n{decision.content}")],
-        }
-    return given
 
 
 def _is_langchain_own(error: OutputParserException) -> bool:

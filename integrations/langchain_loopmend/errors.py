@@ -1,30 +1,31 @@
-"""What the adapters raise.
+"""The errors that the adapter raises.
 
 ```
 OutputParserException (LangChain's, a ValueError)
-└── ActionParseException     a model's reply that cannot be read for sure
+├── ActionParseException     a model's reply that cannot be read with certainty
+└── ValueParseException      a model's reply that holds no value of the schema for sure
 NormalizationError           a model that kept breaking the tool protocol (the core's)
 ```
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from langchain_core.exceptions import OutputParserException
 
-from loopmend import Failure, Turn
-from loopmend.reading.retry import NormalizationError
+from loopmend import Failure, FailurePattern, JsonReading, NormalizationError, Turn
 
-__all__ = ["ActionParseException", "NormalizationError"]
+__all__ = ["ActionParseException", "NormalizationError", "ValueParseException"]
 
 
 class ActionParseException(OutputParserException):
-    """A model's reply cannot be read for sure.
+    """A model's reply that cannot be read with certainty.
 
-    Its message starts as LangChain's own does, so that code which strips that prefix gets
-    the reply; unlike LangChain's it carries no link for people at the end. `AgentExecutor`
-    sends `observation` back to the model.
+    Its message starts like LangChain's own, so code that strips that prefix gets the reply;
+    unlike LangChain's, it has no link at the end. `AgentExecutor` sends `observation` back to the
+    model.
 
     >>> from langchain_loopmend import AgentActionOutputParser
     >>> try:
@@ -35,7 +36,7 @@ class ActionParseException(OutputParserException):
     """
 
     turn: Turn
-    """What could be read."""
+    """What the reader could make out."""
     failure: Failure
     """Why that is not enough."""
 
@@ -50,3 +51,41 @@ class ActionParseException(OutputParserException):
     def __reduce__(self) -> tuple[type[ActionParseException], tuple[Any, ...]]:
         """Rebuild from the parts, so that the error survives pools of processes."""
         return type(self), (self.llm_output, self.turn, self.failure, self.observation)
+
+
+class ValueParseException(OutputParserException):
+    """A model's reply that holds no value of the schema for sure.
+
+    Its message starts like LangChain's own, without the link at the end; `observation` says what
+    to tell the model.
+
+    >>> from langchain_loopmend import JsonOutputParser
+    >>> try:
+    ...     JsonOutputParser().parse('{"reason": "beca')
+    ... except ValueParseException as error:
+    ...     print(error, "|", error.failure.message)
+    Invalid json output: {"reason": "beca | The reply stops in the middle of the value.
+    """
+
+    reading: JsonReading
+    """What the reader could make out."""
+    failure: Failure
+    """Why that is not enough."""
+
+    def __init__(
+        self, llm_output: str, reading: JsonReading, failure: Failure, observation: str, name: str
+    ) -> None:
+        message = f"Invalid json output: {llm_output}"
+        if failure.pattern is FailurePattern.BAD_VALUE:
+            data = json.dumps(reading.data, ensure_ascii=False, default=str)
+            message = f"Failed to parse {name} from completion {data}. Got: {failure.message}"
+        super().__init__(ValueError(message), observation, llm_output, send_to_llm=True)
+        self.args = (message,)
+        self.reading = reading
+        self.failure = failure
+        self._name = name
+
+    def __reduce__(self) -> tuple[type[ValueParseException], tuple[Any, ...]]:
+        """Rebuild from the parts, so that the error survives pools of processes."""
+        parts = (self.llm_output, self.reading, self.failure, self.observation, self._name)
+        return type(self), parts

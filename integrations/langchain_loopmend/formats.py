@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-__all__ = ["Dialect", "format_instructions"]
+__all__ = ["TextForm", "format_instructions"]
 
-Dialect = Literal["react", "json"]
+TextForm = Literal["react", "json"]
 """How a model is asked to write: ReAct text, or one JSON object."""
 
 _REACT: Final = """Write in this form, one label per line:
@@ -29,7 +29,7 @@ _JSON: Final = (
 )
 
 
-def format_instructions(dialect: Dialect, tool_names: list[str] | None) -> str:
+def format_instructions(form: TextForm, tool_names: list[str] | None) -> str:
     """Return the instructions; without names they keep the placeholder that agents fill."""
-    text = _JSON if dialect == "json" else _REACT
+    text = _JSON if form == "json" else _REACT
     return text if tool_names is None else text.replace("{tool_names}", ", ".join(tool_names))

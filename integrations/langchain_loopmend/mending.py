@@ -1,245 +1,320 @@
-"""Mending a chat model's replies where tools are called through the provider's interface.
+"""One driver for all that asks a model until its reply can be used.
 
-`Mender.steps` is a generator that says which messages to add to the conversation and is told
-what the model replied. It does no I/O, so that sync and async, agents and plain models share it.
+The rules are `loopmend.Mending`'s. Each exchange is written once, as a coroutine; a `Caller` says
+whether it waits. One that does not never suspends, so `at_once` runs it without an event loop.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Collection, Generator
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, Union, cast
+import logging
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal, Protocol, TypeVar, Union, cast
 
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-)
+from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableSerializable
+from pydantic import ConfigDict, Field, SkipValidation
+from typing_extensions import override
 
-from langchain_loopmend.errors import NormalizationError
-from langchain_loopmend.messages import finish_reason, has_other_content, read_message, text_of
-from langchain_loopmend.replies import feedback, have_ids, saying_why, with_calls
-from loopmend import (
-    MAX_NORMALIZATION_RETRIES,
-    Accept,
-    Failure,
-    FailurePattern,
-    GiveUp,
-    ReadingConfig,
-    RetryPolicy,
-    Turn,
+from langchain_loopmend.decoding import decoding_model, remember_refusal
+from langchain_loopmend.messages import (
+    as_messages,
+    as_text,
+    core_messages,
+    messages_of,
+    put_together,
 )
-from loopmend import ToolCall as CoreCall
-from loopmend.reading.quick import fits, is_plain
-from loopmend.reading.response import is_unusual
-from loopmend.reading.tools import Toolbox
-from loopmend.words import gave_up
+from loopmend import Ask, FailurePattern, Mending, Reply, RetryPolicy
+from loopmend.contracts import MAX_NORMALIZATION_RETRIES
+from loopmend.mending import (
+    OnFailure,
+    check_on_failure,
+    constrained,
+    is_protocol_error,
+    refuses_schema,
+)
 
 __all__ = [
-    "Mended",
+    "AWAITING",
+    "BLOCKING",
+    "RETRY_EVENT",
+    "Answer",
+    "Caller",
+    "Constrain",
+    "Exchange",
     "Mender",
-    "OnFailure",
-    "Steps",
-    "adrive",
+    "Question",
+    "Replies",
+    "Way",
+    "at_once",
+    "attempt_config",
     "drive",
-    "is_clean",
-    "is_protocol_error",
 ]
 
-OnFailure = Union[Literal["continue", "error"], Callable[[GiveUp, AIMessage], AIMessage]]
-"""What to do when all corrections were in vain."""
+T = TypeVar("T")
+Constrain = Literal["retry", "always", False]
+"""When to have the provider decode by a JSON schema."""
+Answer = Union[str, BaseMessage]
+"""What a language model returns: text, or a message of a chat model."""
 
-_PROTOCOL_ERROR: Final = re.compile(
-    r"error parsing tool call|failed to parse tool call|tool_use_failed|malformed.function.call",
-    re.IGNORECASE,
-)
+RETRY_EVENT: Final = "loopmend_retry"
+"""The name of the custom event that is sent whenever a model is asked again."""
 
-
-def is_protocol_error(error: Exception) -> bool:
-    """Tell whether an exception only says that the model's call could not be decoded.
-
-    Some servers and clients raise then, instead of returning the reply: Ollama and Groq say
-    so in words, and langchain-openai fails to validate arguments that are no object.
-
-    >>> is_protocol_error(ValueError("error parsing tool call: raw='{'"))
-    True
-    """
-    if any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__):
-        return False  # how LangGraph interrupts a run, whatever it says
-    if _PROTOCOL_ERROR.search(str(error)[:2000]):
-        return True
-    title = getattr(error, "title", None)  # pydantic's, without importing it
-    return isinstance(error, ValueError) and title in ("AIMessage", "AIMessageChunk")
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
-    """What came of it: the reply to use, and what was refused on the way."""
+class Caller:
+    """Calls runnables, and waits for them or not."""
 
-    message: AIMessage
-    refused: tuple[Failure, ...] = ()
-    """Why each refused reply was, oldest first; the last one too if it was given up on."""
-    outcome: Literal["clean", "mended", "salvaged", "gave_up"] = "clean"
+    waits: bool
 
-    def report(self) -> dict[str, Any]:
-        """Return plain data for a state or an event."""
-        return {
-            "outcome": self.outcome,
-            "retries": len(self.refused) - (self.outcome in ("gave_up", "salvaged")),
-            "patterns": [failure.pattern.value for failure in self.refused],
-            "messages": [failure.message for failure in self.refused],
-        }
+    async def invoke(
+        self, runnable: Runnable[Any, Any], input: Any, config: RunnableConfig, **passed: Any
+    ) -> Any:
+        """Invoke a runnable."""
+        if self.waits:
+            return await runnable.ainvoke(input, config, **passed)
+        return runnable.invoke(input, config, **passed)
+
+    async def stream(
+        self, runnable: Runnable[Any, Any], input: Any, config: RunnableConfig, **passed: Any
+    ) -> Any:
+        """Stream from a runnable and put the chunks together."""
+        if self.waits:
+            chunks = [chunk async for chunk in runnable.astream(input, config, **passed)]
+        else:
+            chunks = list(runnable.stream(input, config, **passed))
+        return put_together(chunks)
+
+    async def tell(self, step: Ask, config: RunnableConfig | None = None) -> None:
+        """Tell listeners that the model is asked again."""
+        if step.retry is None:
+            return
+        try:
+            if self.waits:
+                await adispatch_custom_event(RETRY_EVENT, step.retry.data(), config=config)
+            else:
+                dispatch_custom_event(RETRY_EVENT, step.retry.data(), config=config)
+        except RuntimeError as error:  # outside of any chain nobody listens
+            _LOG.debug("no run to report a retry to: %s", error)
 
 
-Steps = Generator[list[BaseMessage], Union[AIMessage, Exception], Mended]
-"""Yields the messages to add; is sent the model's reply, or the exception it raised."""
+BLOCKING: Final = Caller(waits=False)
+AWAITING: Final = Caller(waits=True)
 
 
-class Mender:
-    """How to mend replies."""
+def at_once(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never suspends.
+
+    Raises:
+        RuntimeError: It does suspend.
+    """
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return cast("T", done.value)
+    work.close()
+    msg = "a call that blocks must not wait for anything"
+    raise RuntimeError(msg)
+
+
+def attempt_config(config: RunnableConfig | None, attempt: int) -> RunnableConfig:
+    """Return a config whose children are tagged with the attempt they belong to."""
+    config = cast("RunnableConfig", dict(config or {}))
+    config["tags"] = [*(config.get("tags") or []), f"loopmend:attempt:{attempt + 1}"]
+    return config
+
+
+class Loop(Protocol):
+    """What decides about replies: `Mending`, or what stands in for it."""
+
+    policy: RetryPolicy
+
+    def reply(self, reply: Reply, /) -> Any:
+        """Say what to do about a reply."""
+
+    def unconstrained(self) -> Ask:
+        """Say what to ask now that the provider turned out not to take a schema."""
+
+
+async def drive(
+    loop: Loop,
+    step: Any,
+    ask: Callable[[Ask], Awaitable[Any]],
+    judge: Callable[[Any], Awaitable[Any]],
+) -> Any:
+    """Do what the steps say until there is no more to ask."""
+    while isinstance(step, Ask):
+        try:
+            reply = await ask(step)
+        except Exception as error:  # noqa: BLE001, PERF203 - what is not ours is raised again
+            step = _after_error(loop, step, error)
+        else:
+            step = await judge(reply)
+    return step
+
+
+def _after_error(loop: Loop, step: Ask, error: Exception) -> Any:
+    """Say what to do about an exception that a model raised; raise it if it is not ours."""
+    if step.schema is not None and refuses_schema(error):
+        return loop.unconstrained()
+    if is_protocol_error(error) and FailurePattern.MALFORMED in loop.policy.patterns:
+        return loop.reply(Reply(error=error))
+    raise error
+
+
+class Question:
+    """What a model is asked, and how it is put again."""
 
     def __init__(
-        self,
-        max_retries: int = MAX_NORMALIZATION_RETRIES,
-        *,
-        salvage: bool = False,
-        patterns: Collection[FailurePattern] = frozenset(FailurePattern),
-        on_failure: OnFailure = "continue",
+        self, llm: Runnable[Any, Any], input: Any, *, retry_llm: Runnable[Any, Any] | None = None
     ) -> None:
-        self.patterns = patterns
-        self.on_failure = on_failure
-        # Where calls in the text are made anyway, another form would only confuse.
-        self._policy = RetryPolicy(max_retries, dialect="any" if salvage else "native")
-        self._at_first = ReadingConfig(salvage=salvage, detect_signals=False)
-        self._afterwards = replace(self._at_first, after_tool_result=True)
+        self.llm = llm
+        self.input = input
+        self.retry_llm = retry_llm
+        self.speaks_text = False
+        """Whether the model takes and returns plain text; it knows no roles."""
 
-    def steps(
-        self,
-        tools: Toolbox | None,
-        *,
-        after_tool_result: bool,
-        refused: list[Failure] | None = None,
-    ) -> Steps:
-        """Say what to do until a reply can be used or all retries are used up.
-
-        Args:
-            tools: What is on offer, or `None` if that is unknown.
-            after_tool_result: Whether saying nothing is a way to finish.
-            refused: Where to note why replies were refused, for whoever asks meanwhile.
-        """
-        config = self._afterwards if after_tool_result else self._at_first
-        added: list[BaseMessage] = []
-        refused = [] if refused is None else refused
-        while True:
-            reply = yield added
-            # Who was corrected is asked for something: nothing is no answer to that.
-            turn = self._judge(reply, tools, self._at_first if refused else config)
-            decision = self._policy.decide(turn, len(refused), tools)
-            if isinstance(decision, Accept):  # never of an exception, which is a failure
-                return _accepted(cast("AIMessage", reply), turn, tuple(refused))
-            failure = cast("Failure", turn.failure)
-            refused.append(failure)
-            if isinstance(decision, GiveUp):
-                return self._given_up(reply, decision, tuple(refused))
-            added = [*added, *feedback(reply, failure, decision.messages[0].content)]
-
-    def _judge(
-        self, reply: AIMessage | Exception, tools: Toolbox | None, config: ReadingConfig
-    ) -> Turn:
-        if isinstance(reply, Exception):
-            if FailurePattern.MALFORMED not in self.patterns:
-                raise reply
-            message = "The provider could not decode the call."
-            return Turn(failure=Failure(FailurePattern.MALFORMED, message, (0, 0)))
-        calls = reply.tool_calls or reply.invalid_tool_calls
-        if tools is not None and not tools.tools and not calls:
-            return Turn()  # without tools there is no protocol to break
-        turn = read_message(reply, tools, config, "native")
-        failure = turn.failure
-        if failure is None or failure.pattern not in self.patterns:
-            return turn if failure is None else Turn()
-        if failure.pattern is FailurePattern.EMPTY and has_other_content(reply):
-            return Turn()
-        return turn
-
-    def _given_up(
-        self, reply: AIMessage | Exception, verdict: GiveUp, refused: tuple[Failure, ...]
-    ) -> Mended:
-        if self.on_failure == "error":
-            raise NormalizationError(verdict) from (reply if isinstance(reply, Exception) else None)
-        if isinstance(reply, Exception):
-            reply = AIMessage(gave_up(verdict.failure.message))
-        elif reply.tool_calls or reply.invalid_tool_calls:
-            reply = saying_why(reply, verdict.failure)
-        if callable(self.on_failure):
-            reply = self.on_failure(verdict, reply)
-        return Mended(reply, refused, "gave_up")
+    def put(self, step: Ask, mending: Mending) -> tuple[Runnable[Any, Any], Any]:
+        """Return whom to ask, and what."""
+        llm = self.retry_llm if step.attempt and self.retry_llm is not None else self.llm
+        if step.schema is not None:
+            llm = decoding_model(llm, step.schema)
+            if mending.wanted is None:
+                whole = [*core_messages(as_messages(self.input)), *step.messages]
+                return llm, messages_of(constrained(whole, mending.tools))
+        if not step.messages:
+            return llm, self.input
+        if self.speaks_text:
+            added = "".join(f"\n\n{message.content}" for message in step.messages)
+            return llm, f"{as_text(self.input)}{added}\n\n"
+        return llm, [*as_messages(self.input), *messages_of(step.messages)]
 
 
-def drive(steps: Steps, ask: Callable[[list[BaseMessage]], AIMessage]) -> Mended:
-    """Do what the steps say."""
-    added = next(steps)
-    while True:
-        reply: AIMessage | Exception
-        try:
-            reply = ask(added)
-        except Exception as error:
-            if not is_protocol_error(error):
-                raise
-            reply = error
-        try:
-            added = steps.send(reply)
-        except StopIteration as done:
-            return cast("Mended", done.value)
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a runnable was called."""
+
+    caller: Caller
+    config: RunnableConfig = field(default_factory=RunnableConfig)
+    passed: dict[str, Any] = field(default_factory=dict)
+    """What goes to the model."""
+    streaming: bool = False
 
 
-async def adrive(steps: Steps, ask: Callable[[list[BaseMessage]], Awaitable[AIMessage]]) -> Mended:
-    """Do what the steps say, without blocking."""
-    added = next(steps)
-    while True:
-        reply: AIMessage | Exception
-        try:
-            reply = await ask(added)
-        except Exception as error:
-            if not is_protocol_error(error):
-                raise
-            reply = error
-        try:
-            added = steps.send(reply)
-        except StopIteration as done:
-            return cast("Mended", done.value)
+class Replies(Protocol):
+    """The replies to one question, and what is made of them."""
+
+    mending: Mending
+
+    async def judge(self, reply: Answer, way: Way, /) -> Any:
+        """Say what to do about a reply."""
 
 
-def is_clean(reply: BaseMessage, tools: Toolbox) -> bool:
-    """Tell quickly whether a reply is one that mending would return as it is.
+class Exchange:
+    """A question that is put to a model until its reply can be used."""
 
-    Most are: nothing but calls that fit, or plain prose. What takes a second look is not.
-    """
-    if type(reply) is not AIMessage or reply.invalid_tool_calls:
-        return False
-    content, calls = reply.content, reply.tool_calls
-    if not isinstance(content, str) or is_unusual(finish_reason(reply.response_metadata)):
-        return False
-    if not calls:
-        return is_plain(content)
-    fit = all(fits(call["name"], call["args"], tools) for call in calls)
-    return content == "" and fit and have_ids(calls)
+    def __init__(self, question: Question, replies: Replies, way: Way) -> None:
+        self._question = question
+        self._replies = replies
+        self._way = way
+
+    async def run(self, step: Any) -> Any:
+        """Go on from a step to the end."""
+        return await drive(self._replies.mending, step, self._ask, self._judge)
+
+    async def _judge(self, reply: Answer) -> Any:
+        return await self._replies.judge(reply, self._way)
+
+    async def _ask(self, step: Ask) -> Answer:
+        way = self._way
+        await way.caller.tell(step, way.config)
+        llm, asked = self._question.put(step, self._replies.mending)
+        call = way.caller.stream if way.streaming else way.caller.invoke
+        with _refusals(self._question.llm, step):
+            reply = await call(llm, asked, attempt_config(way.config, step.attempt), **way.passed)
+        self._question.speaks_text = isinstance(reply, str)
+        return cast("Answer", reply)
 
 
-def _accepted(reply: AIMessage, turn: Turn, refused: tuple[Failure, ...]) -> Mended:
-    calls = [action for action in turn.actions if isinstance(action, CoreCall)]
-    if turn.fidelity == "salvaged" and turn.failure is not None:
-        return Mended(_salvaged(reply, turn, calls), (*refused, turn.failure), "salvaged")
-    mend = turn.fidelity == "repaired" or not have_ids(reply.tool_calls)
-    if mend and turn.dialect == "native":
-        reply = with_calls(reply, calls, reply.content)
-    return Mended(reply, refused, "mended" if refused else "clean")
+@contextmanager
+def _refusals(llm: Any, step: Ask) -> Iterator[None]:
+    """Remember a provider that refuses a schema."""
+    try:
+        yield
+    except Exception as error:
+        if step.schema is not None and refuses_schema(error):
+            remember_refusal(llm)
+        raise
 
 
-def _salvaged(reply: AIMessage, turn: Turn, calls: list[CoreCall]) -> AIMessage:
-    """Return the reply with the calls that its text, or its broken calls, hold."""
-    if turn.dialect == "native":
-        return with_calls(reply, calls, reply.content)
-    text = text_of(reply)
-    rest = f"{text[: turn.span[0]].rstrip()}\n{text[turn.span[1] :].lstrip()}".strip()
-    return with_calls(reply, calls, rest if turn.dialect != "contract" else "")
+class Mender(RunnableSerializable[LanguageModelInput, T]):
+    """A runnable that asks a model until its reply can be used; a stream yields the one result."""
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    llm: Annotated[Runnable[Any, Any], SkipValidation()]
+    """The model."""
+    max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0)
+    """How often the model is asked again; never exceeded."""
+    constrain: Constrain = "retry"
+    """When to have the provider decode by a JSON schema, if it can."""
+    on_failure: Annotated[OnFailure, SkipValidation()] = "return"
+    """Whether to return what there is, to raise, or a function of the verdict and the reply."""
+
+    @override
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse what is no way to deal with a failure."""
+        check_on_failure(self.on_failure)
+
+    @override
+    def invoke(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> T:
+        """Ask; other keyword arguments go to the model."""
+        return self._call_with_config(self._blocking(kwargs), input, config)
+
+    @override
+    async def ainvoke(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> T:
+        """Ask without blocking."""
+        return await self._acall_with_config(self._awaiting(kwargs), input, config)
+
+    @override
+    def stream(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[T]:
+        """Ask with streaming and yield the one result."""
+        yield self._call_with_config(self._blocking(kwargs, streaming=True), input, config)
+
+    @override
+    async def astream(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any | None
+    ) -> AsyncIterator[T]:
+        """Ask with streaming and yield the one result, without blocking."""
+        run = self._awaiting(kwargs, streaming=True)
+        yield await self._acall_with_config(run, input, config)
+
+    def _blocking(self, passed: dict[str, Any], *, streaming: bool = False) -> Callable[..., T]:
+        def run(input: LanguageModelInput, config: RunnableConfig) -> T:
+            return at_once(self._mend(input, Way(BLOCKING, config, passed, streaming)))
+
+        return run
+
+    def _awaiting(
+        self, passed: dict[str, Any], *, streaming: bool = False
+    ) -> Callable[..., Awaitable[T]]:
+        async def run(input: LanguageModelInput, config: RunnableConfig) -> T:
+            return await self._mend(input, Way(AWAITING, config, passed, streaming))
+
+        return run
+
+    @abstractmethod
+    async def _mend(self, input: LanguageModelInput, way: Way) -> T:
+        """Ask until there is a result."""

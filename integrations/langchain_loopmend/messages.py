@@ -1,9 +1,10 @@
-"""LangChain's messages as the core reads them."""
+"""LangChain's messages as the core's, and the core's as LangChain's."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Final, cast
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal, cast
 
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import (
@@ -11,35 +12,59 @@ from langchain_core.messages import (
     AIMessageChunk,
     BaseMessage,
     HumanMessage,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
     convert_to_messages,
 )
 from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.prompt_values import PromptValue
 
-from loopmend import ReadingConfig, Turn, read_response
-from loopmend.reading.response import Protocol
-from loopmend.reading.tools import Toolbox
+from loopmend import Done, GaveUp, Message, ReadingConfig, Reply, StopReason, Turn, read_response
+from loopmend.mending import NativeCall
+from loopmend.reading import Toolbox
 
 __all__ = [
+    "ENDED",
     "as_messages",
     "as_text",
+    "core_messages",
+    "ended",
+    "ended_by",
     "finish_reason",
+    "has_media",
     "has_other_content",
+    "is_users",
     "is_whole",
+    "mended",
+    "messages_of",
     "put_together",
+    "question_of",
     "read_generation",
     "read_message",
+    "reply_of",
+    "reply_of_generation",
     "text_of",
+    "with_calls",
+    "without_calls",
 ]
+
+Protocol = Literal["native", "text"]
+"""How calls were asked for: through the provider's interface, or in the text."""
+
+ENDED: Final = "loopmend_ended"
+"""Where the metadata of an answer say why loopmend, not the model, ended the run."""
 
 _REASONS: Final = ("finish_reason", "stop_reason", "done_reason")
 _BESIDE: Final = ("audio", "refusal")
+_RAW_CALLS: Final = frozenset({"tool_calls", "function_call"})
+_CALL_BLOCKS: Final = frozenset({"tool_use", "function_call", "tool_call", "invalid_tool_call"})
 _TEXTUAL: Final = frozenset({"text", "reasoning", "thinking", "redacted_thinking", "tool_use"})
 
 
-def text_of(message: BaseMessage | str) -> str:
+def text_of(message: Any) -> str:
     """Return what a message says, without reasoning blocks."""
-    return message if isinstance(message, str) else str(message.text)
+    return str(message.text if isinstance(message, BaseMessage) else message)
 
 
 def finish_reason(info: dict[str, Any] | None) -> str | None:
@@ -56,34 +81,67 @@ def has_other_content(message: AIMessage) -> bool:
     return any(isinstance(b, dict) and b.get("type", "text") not in _TEXTUAL for b in blocks)
 
 
+def has_media(messages: Iterable[BaseMessage]) -> bool:
+    """Tell whether a conversation holds more than text, which a constrained one could not show."""
+    return any(
+        isinstance(block, dict) and block.get("type", "text") not in _TEXTUAL
+        for message in messages
+        if isinstance(message.content, list)
+        for block in message.content
+    )
+
+
 def read_generation(
     generation: Generation, tools: Toolbox | None, config: ReadingConfig
 ) -> tuple[str, Turn]:
     """Read what a chain passes to a parser; calls in the text are what was asked for."""
+    reply = reply_of_generation(generation)
+    return reply.text, _read(reply, tools, config, "text")
+
+
+def reply_of_generation(generation: Generation) -> Reply:
+    """Return what a chain passes to a parser as the core takes it."""
     message = generation.message if isinstance(generation, ChatGeneration) else None
     if isinstance(message, AIMessage):
-        return text_of(message), read_message(message, tools, config, "text")
-    text = generation.text
-    reason = finish_reason(generation.generation_info)
-    return text, read_response(
-        text, finish_reason=reason, tools=tools, protocol="text", config=config
-    )
+        return reply_of(message)
+    return Reply(generation.text, finish_reason=finish_reason(generation.generation_info))
 
 
 def read_message(
     message: AIMessage, tools: Toolbox | None, config: ReadingConfig, protocol: Protocol
 ) -> Turn:
     """Read a chat model's reply."""
-    calls, broken = _calls(message)
+    return _read(reply_of(message), tools, config, protocol)
+
+
+def _read(reply: Reply, tools: Toolbox | None, config: ReadingConfig, protocol: Protocol) -> Turn:
     return read_response(
-        text_of(message),
-        calls=calls,
-        broken_calls=broken,
-        finish_reason=finish_reason(message.response_metadata),
+        reply.text,
+        calls=reply.calls,
+        broken_calls=reply.broken_calls,
+        finish_reason=reply.finish_reason,
         tools=tools,
         protocol=protocol,
         config=config,
     )
+
+
+def reply_of(message: BaseMessage | str) -> Reply:
+    """Return a model's reply as the core takes it."""
+    if not isinstance(message, AIMessage):
+        return Reply(text_of(message))
+    calls, broken = _calls(message)
+    return Reply(
+        text_of(message),
+        tuple(map(_native, calls)),
+        tuple(map(_native, broken)),
+        finish_reason(message.response_metadata),
+        holds_more=has_other_content(message),
+    )
+
+
+def _native(call: Any) -> NativeCall:
+    return NativeCall(call["name"], call["args"], call["id"])
 
 
 def _calls(message: AIMessage) -> tuple[list[Any], list[Any]]:
@@ -106,6 +164,99 @@ def is_whole(arguments: str | None) -> bool:
         return isinstance(json.loads(arguments or "{}"), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def core_messages(messages: Iterable[BaseMessage]) -> list[Message]:
+    """Return a conversation as the core takes it."""
+    return [_core_message(message) for message in messages]
+
+
+def _core_message(message: BaseMessage) -> Message:
+    if isinstance(message, ToolMessage):
+        return Message("tool", text_of(message), call_id=message.tool_call_id)
+    if isinstance(message, AIMessage):
+        return Message("assistant", text_of(message), tuple(map(_native, message.tool_calls)))
+    system = isinstance(message, SystemMessage)
+    return Message("system" if system else "user", text_of(message))
+
+
+def messages_of(messages: Iterable[Message]) -> list[BaseMessage]:
+    """Return the core's messages as LangChain's."""
+    return [_message(message) for message in messages]
+
+
+def _message(message: Message) -> BaseMessage:
+    if message.role == "tool":
+        return ToolMessage(message.content, tool_call_id=str(message.call_id), status="error")
+    if message.role == "assistant":
+        return AIMessage(message.content, tool_calls=_tool_calls(message.calls))
+    return (SystemMessage if message.role == "system" else HumanMessage)(message.content)
+
+
+def _tool_calls(calls: Iterable[NativeCall]) -> list[ToolCall]:
+    return [ToolCall(name=c.name, args=_arguments(c.arguments), id=c.id) for c in calls]
+
+
+def _arguments(given: Any) -> dict[str, Any]:
+    # LangChain's own name for the one argument of a tool that takes a text.
+    return given if isinstance(given, dict) else {"__arg1": given}
+
+
+def is_users(message: BaseMessage) -> bool:
+    """Tell whether the user said it, and not LangChain in their place, as a summary is."""
+    return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
+
+
+def question_of(messages: Sequence[BaseMessage]) -> str:
+    """Return what the user said last."""
+    return next((text_of(m) for m in reversed(messages) if is_users(m)), "")
+
+
+def mended(reply: AIMessage, done: Done) -> AIMessage:
+    """Return the reply that a verdict stands for; the reply itself if it is right."""
+    if done.calls is None and done.content is None:
+        return reply
+    content = reply.content if done.content is None else done.content
+    return with_calls(reply, content, _tool_calls(done.calls or ()))
+
+
+def ended(reply: AIMessage | None, gave_up: GaveUp) -> AIMessage:
+    """Return what to answer after giving up: no calls, and a mark for whoever reads the trace."""
+    if reply is None or text_of(reply).strip() != gave_up.answer or reply.tool_calls:
+        reply = with_calls(reply or AIMessage(""), gave_up.answer, [])
+    metadata = {**reply.response_metadata, ENDED: StopReason.PARSE_FAIL.value}
+    return reply.model_copy(update={"response_metadata": metadata})
+
+
+def ended_by(reason: StopReason, answer: str) -> AIMessage:
+    """Return an answer in the model's place, with a mark for whoever reads the trace."""
+    return AIMessage(answer, response_metadata={ENDED: reason.value})
+
+
+def without_calls(reply: AIMessage) -> AIMessage:
+    """Return a reply with all it holds but its calls."""
+    return with_calls(reply, reply.content, [])
+
+
+def with_calls(reply: AIMessage, content: Any, calls: list[Any]) -> AIMessage:
+    """Return the reply with other calls, and without what the provider wrote about the old ones."""
+    kept = {k: v for k, v in reply.additional_kwargs.items() if k not in _RAW_CALLS}
+    return AIMessage(
+        content=_without_blocks(content),
+        tool_calls=calls,
+        additional_kwargs=kept,
+        response_metadata=reply.response_metadata,
+        usage_metadata=reply.usage_metadata,
+        id=reply.id,
+        name=reply.name,
+    )
+
+
+def _without_blocks(content: Any) -> Any:
+    """Leave out what a provider wrote about calls in the content itself; LangChain adds it anew."""
+    if not isinstance(content, list):
+        return content
+    return [b for b in content if not isinstance(b, dict) or b.get("type") not in _CALL_BLOCKS]
 
 
 def as_messages(input: LanguageModelInput) -> list[BaseMessage]:

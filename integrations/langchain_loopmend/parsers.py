@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, Union
 
 from langchain_core.agents import AgentAction, AgentFinish
 from langchain_core.output_parsers import BaseOutputParser
@@ -14,38 +15,38 @@ from pydantic import BeforeValidator, ConfigDict
 from typing_extensions import Self, override
 
 from langchain_loopmend.errors import ActionParseException
-from langchain_loopmend.formats import Dialect, format_instructions
+from langchain_loopmend.formats import TextForm, format_instructions
 from langchain_loopmend.messages import read_generation
 from langchain_loopmend.schemas import is_text_tool, tool_schemas, toolbox
 from loopmend import (
     AskUser,
     Failure,
     FailurePattern,
-    Final,
+    FinalAnswer,
     ReadingConfig,
-    Retry,
-    RetryPolicy,
     ToolCall,
     Turn,
     read_turn,
 )
-from loopmend.reading.quick import clean_parts, fit_text
-from loopmend.reading.tools import Toolbox
+from loopmend.mending import correction
+from loopmend.reading import Toolbox, clean_parts, fit_text
 
 __all__ = ["AgentActionOutputParser", "AgentActionsOutputParser", "ReadingOutputParser"]
 
 T = TypeVar("T")
 
+_CLOSING: Final = re.compile(r"\s*(`+|~{3,}|</([\w-]{1,40})>)")
+
 
 def _described(tools: Any) -> Any:
     if isinstance(tools, str):
-        msg = "`tools` must be several tools, not one str"
+        msg = "`tools` must be a collection of tools, not one str"
         raise ValueError(msg)  # noqa: TRY004 - pydantic reports it
     return tools if tools is None else tool_schemas(tools)
 
 
 class ReadingOutputParser(BaseOutputParser[T]):
-    """What all parsers of this package share: how they read, and how they refuse.
+    """What all parsers of this package share: how they read, and what they raise.
 
     >>> from langchain_loopmend import AgentActionOutputParser
     >>> isinstance(AgentActionOutputParser(), ReadingOutputParser)
@@ -55,24 +56,20 @@ class ReadingOutputParser(BaseOutputParser[T]):
     model_config = ConfigDict(extra="forbid")  # a misspelt option is an error, not a default
 
     tools: Annotated[Sequence[Any] | None, BeforeValidator(_described)] = None
-    """What is on offer: LangChain tools, schemas, pydantic models, callables or names.
+    """The available tools: LangChain tools, schemas, pydantic models, callables or names.
 
-    They are kept as plain data, so that the parser can be dumped and loaded.
+    The parser keeps them as plain data, so you can dump and load it.
     """
     plain_text: Literal["answer", "error"] = "answer"
-    """Whether prose without any keyword is the answer, or an error as in LangChain's parsers."""
+    """Whether prose without keywords is the answer, or an error as in LangChain's parsers."""
     action_and_answer: Literal["error", "action", "answer"] = "error"
-    """Which one counts where a reply holds both."""
+    """Which one counts if a reply holds both."""
     strict: bool = False
-    """Whether a reply that had to be repaired is an error."""
-    dialect: Dialect = "react"
-    """How the model was asked to write; says how it is corrected, not how it is read."""
+    """Whether a reply that needs repair is an error."""
+    form: TextForm = "react"
+    """The form that the model was asked for; affects corrections, not reading."""
 
     _signals: ClassVar[bool | Literal["tags"]] = True
-
-    @cached_property
-    def _toolbox(self) -> Toolbox | None:
-        return None if self.tools is None else toolbox(self.tools)
 
     @cached_property
     def _config(self) -> ReadingConfig:
@@ -85,7 +82,7 @@ class ReadingOutputParser(BaseOutputParser[T]):
 
     @override
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy, made anew so that other tools and options are taken up."""
+        """Return a copy, rebuilt so that changed tools and options take effect."""
         known = {name: getattr(self, name) for name in self.model_fields_set}
         return type(self)(**{**known, **(update or {})})
 
@@ -97,53 +94,48 @@ class ReadingOutputParser(BaseOutputParser[T]):
 
     @override
     def get_format_instructions(self) -> str:
-        """Return what to tell the model; without tools the names are left to the agent."""
+        """Return what to tell the model; without tools the agent fills in the names."""
         names = None if self.tools is None else [tool["name"] for tool in self.tools]
-        return format_instructions(self.dialect, names)
+        return format_instructions(self.form, names)
 
-    def correct(self, turn: Turn, attempt: int = 0) -> str:
-        """Return what to tell the model about a turn that failed.
-
-        Args:
-            turn: What was read.
-            attempt: How often the model was already corrected; the words become firmer.
-        """
-        policy = RetryPolicy(max_retries=attempt + 1, dialect=self.dialect)
-        decision = policy.decide(turn, attempt, self._toolbox)
-        return decision.messages[0].content if isinstance(decision, Retry) else ""
+    @cached_property
+    def toolbox(self) -> Toolbox | None:
+        """The available tools, in the core's form."""
+        return None if self.tools is None else toolbox(self.tools)
 
     @override
     def parse(self, text: str) -> T:
         """Read a text.
 
         Raises:
-            ActionParseException: It cannot be read for sure.
+            ActionParseException: The reply cannot be read with certainty.
         """
-        turn = read_turn(text, tools=self._toolbox, config=self._config)
+        turn = read_turn(text, tools=self.toolbox, config=self._config)
         if turn.failure is not None:
             raise self._refused(text, turn, turn.failure)
         return self._result(text, turn)
 
     @override
     async def aparse(self, text: str) -> T:
-        """Read a text; nothing is waited for, so no thread is needed."""
+        """Read a text; there is nothing to await, so it needs no thread."""
         return self.parse(text)
 
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> T:
-        """Read a reply with its own calls and the reason why it stopped."""
-        text, turn = read_generation(result[0], self._toolbox, self._config)
+        """Read a reply with its own calls and its finish reason."""
+        text, turn = read_generation(result[0], self.toolbox, self._config)
         if turn.failure is not None:
             raise self._refused(text, turn, turn.failure)
         return self._result(text, turn)
 
     @override
     async def aparse_result(self, result: list[Generation], *, partial: bool = False) -> T:
-        """Read a reply; nothing is waited for, so no thread is needed."""
+        """Read a reply; there is nothing to await, so it needs no thread."""
         return self.parse_result(result, partial=partial)
 
     def _refused(self, text: str, turn: Turn, failure: Failure) -> ActionParseException:
-        return ActionParseException(text, turn, failure, self.correct(turn))
+        words = correction(failure, self.form, self.toolbox)
+        return ActionParseException(text, turn, failure, words)
 
     def _result(self, text: str, turn: Turn) -> T:
         raise NotImplementedError
@@ -173,12 +165,12 @@ class _AgentParser(ReadingOutputParser[T]):
 
     def _finish(self, text: str, turn: Turn) -> AgentFinish:
         action = turn.actions[0] if turn.actions else None
-        log = text[: turn.span[1]].rstrip() or text
-        if isinstance(action, Final):
+        log = _log(text, turn) or text
+        if isinstance(action, FinalAnswer):
             return AgentFinish({"output": action.content}, log)
         if isinstance(action, AskUser):
             if self.ask_user == "error":
-                failure = Failure(FailurePattern.NO_ACTION, "It asks the user.", turn.span)
+                failure = Failure(FailurePattern.NO_ACTION, "The reply asks the user.", turn.span)
                 raise self._refused(text, Turn(failure=failure), failure)
             return AgentFinish({"output": action.question, "ask_user": action.question}, log)
         return AgentFinish({"output": text.strip()}, log)
@@ -191,10 +183,9 @@ class _AgentParser(ReadingOutputParser[T]):
 class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
     """Reads one action or the answer; a drop-in for LangChain's agent output parsers.
 
-    It takes the place of the ReAct, ReAct-JSON, JSON, structured-chat and conversational
-    parsers, reads what models really write, and says precisely what is wrong otherwise.
-    Of several calls the first counts. An observation that the model made up reaches neither
-    the tool nor the scratchpad.
+    It replaces the ReAct, ReAct-JSON, JSON, structured-chat and conversational parsers, reads
+    what models really write, and otherwise says precisely what is wrong. Of several calls the
+    first counts. A made-up observation reaches neither the tool nor the scratchpad.
 
     >>> parser = AgentActionOutputParser(tools=["search"])
     >>> text = '''Thought: look it up
@@ -212,7 +203,7 @@ class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
         """Read a text.
 
         Raises:
-            ActionParseException: It cannot be read for sure.
+            ActionParseException: The reply cannot be read with certainty.
         """
         return self._at_a_glance(text) or super().parse(text)
 
@@ -223,10 +214,10 @@ class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
             return None
         _, name, content, _ = parts
         if name is None:
-            return AgentFinish({"output": content}, text.rstrip())
-        tools = self._toolbox
+            return AgentFinish({"output": content}, text)
+        tools = self.toolbox
         given = content if tools is None else fit_text(name, content, tools)
-        return AgentAction(name, given, text.rstrip()) if isinstance(given, str) else None
+        return AgentAction(name, given, text) if isinstance(given, str) else None
 
     @override
     def _result(self, text: str, turn: Turn) -> AgentAction | AgentFinish:
@@ -236,7 +227,7 @@ class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
         # Several calls share one place in the text, and native ones have none: then the log
         # is written from what is executed.
         exact = len(turn.actions) == 1 and turn.dialect != "native"
-        log = text[: turn.span[1]].rstrip() if exact else _written(turn, call)
+        log = _log(text, turn) if exact else _written(turn, call)
         return self._action(call, log)
 
     @property
@@ -245,7 +236,7 @@ class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
 
 
 class AgentActionsOutputParser(_AgentParser[Union[list[AgentAction], AgentFinish]]):
-    """Reads all actions of a turn, for agents that take several at once.
+    """Reads all actions of a turn, for agents that make several at once.
 
     >>> parser = AgentActionsOutputParser()
     >>> [a.tool_input for a in parser.parse('[weather(city="Oslo"), weather(city="Bergen")]')]
@@ -258,7 +249,7 @@ class AgentActionsOutputParser(_AgentParser[Union[list[AgentAction], AgentFinish
         if not calls:
             return self._finish(text, turn)
         if len(calls) == 1 and turn.dialect != "native":
-            return [self._action(calls[0], text[: turn.span[1]].rstrip())]
+            return [self._action(calls[0], _log(text, turn))]
         first, *others = calls
         return [
             self._action(first, _written(turn, first)),
@@ -268,6 +259,18 @@ class AgentActionsOutputParser(_AgentParser[Union[list[AgentAction], AgentFinish
     @property
     def _type(self) -> str:
         return "loopmend-agent-actions"
+
+
+def _log(text: str, turn: Turn) -> str:
+    """Return the text up to the end of what was read, and of the fence or tag around it."""
+    end = turn.span[1]
+    closing = _CLOSING.match(text, end)
+    if closing is not None:
+        mark, name = closing.groups()
+        is_open = text.count(f"<{name}>", 0, end) if name else text.count(mark, 0, end) % 2
+        end = closing.end() if is_open else end
+    # Where nothing follows, the log is the reply to the letter, as LangChain's is.
+    return text[:end].rstrip() if text[end:].strip() else text
 
 
 def _written(turn: Turn, call: ToolCall) -> str:

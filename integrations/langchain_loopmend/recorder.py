@@ -15,7 +15,7 @@ from langchain_core.tracers.context import register_configure_hook
 
 from langchain_loopmend.run_traces import trace_of
 from langchain_loopmend.run_values import results_in
-from langchain_loopmend.runs import Kind, OpenRuns, Recording, is_interrupt
+from langchain_loopmend.runs import Kind, OpenRuns, Recording, is_fault, is_interrupt
 from loopmend.traces.kept import KeptTraces
 from loopmend.traces.trace import Limits, Trace
 
@@ -53,18 +53,18 @@ def _guarded(hook: H) -> H:
 
 
 class TraceRecorder(KeptTraces, _Handler):
-    """A callback handler that makes a `Trace` of each run that nothing else started.
+    """A callback handler that makes a `Trace` of each root run.
 
     Works with AgentExecutor, LangGraph, `create_agent` and chains, sync, async and streamed;
     pass it as `config={"callbacks": [recorder]}`. What a sub-agent does is part of the trace of
-    the run that called it. A call of a prompt or a tool alone is no run of an agent and leaves
-    no trace, unless it fails.
+    the run that called it. If a middleware asks a model for something itself, such as a summary,
+    that is not a step. Calling only a prompt or a tool leaves no trace, unless it fails.
 
     Args:
-        max_iterations: The cap on steps that the host was given, to be noted in the traces.
-        max_seconds: The limit of time that it was given.
-        max_traces: How many finished traces are kept; the oldest are dropped.
-        on_trace: Called with each trace when it is finished.
+        max_iterations: The host's cap on steps, to note in the traces.
+        max_seconds: The host's time limit.
+        max_traces: How many finished traces to keep; the oldest go first.
+        on_trace: Called with each finished trace.
         clock: Tells the seconds.
 
     >>> from langchain_core.language_models import FakeListChatModel
@@ -75,8 +75,7 @@ class TraceRecorder(KeptTraces, _Handler):
     ('Where is Oslo?', 'In Norway.')
     """
 
-    run_inline = True
-    _complaint = "%s failed, the run goes on: %r"
+    _complaint = "%s failed, but the run goes on: %r"
 
     def __init__(
         self,
@@ -118,11 +117,12 @@ class TraceRecorder(KeptTraces, _Handler):
         """Remember a chain, a parser, a graph or one of its nodes."""
         kind: Kind = "parser" if kwargs.get("run_type") == "parser" else "chain"
         name = str(kwargs.get("name") or "")
-        self._runs.start(run_id, parent_run_id, kind, name, inputs)
+        told = kwargs.get("metadata") or {}
+        self._runs.start(run_id, parent_run_id, kind, name, inputs, told=told)
         if name == "AgentExecutor":
             self._runs.mark(run_id, "agent_executor")
         elif tags and any(tag.startswith("graph:step:") for tag in tags):
-            self._runs.mark_node(run_id, name, kwargs.get("metadata") or {})
+            self._runs.mark_node(run_id, name, inputs, told)
 
     @_guarded
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
@@ -138,7 +138,7 @@ class TraceRecorder(KeptTraces, _Handler):
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Note a parser's error and an interrupt, and finish a root."""
         run = self._runs.find(run_id)
-        if run is not None and run.kind == "parser":
+        if run is not None and run.kind == "parser" and is_fault(error):
             self._runs.note(run_id, error)
         if run is not None and run.node is not None and run.parent and is_interrupt(error):
             self._runs.interrupt(run.parent.id)
@@ -194,8 +194,8 @@ class TraceRecorder(KeptTraces, _Handler):
         """Remember that a tool runs."""
         name = str((serialized or {}).get("name") or kwargs.get("name") or "")
         given = input_str if inputs is None else inputs
-        call_id = kwargs.get("tool_call_id")
-        self._runs.start(run_id, parent_run_id, "tool", name, given, call_id=call_id)
+        call_id, told = kwargs.get("tool_call_id"), kwargs.get("metadata")
+        self._runs.start(run_id, parent_run_id, "tool", name, given, call_id=call_id, told=told)
 
     @_guarded
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
@@ -218,7 +218,8 @@ class TraceRecorder(KeptTraces, _Handler):
         **kwargs: Any,
     ) -> None:
         """Remember a retriever, because it may ask a model."""
-        self._runs.start(run_id, parent_run_id, "chain", str(kwargs.get("name") or ""), query)
+        name, told = str(kwargs.get("name") or ""), kwargs.get("metadata")
+        self._runs.start(run_id, parent_run_id, "chain", name, query, told=told)
 
     @_guarded
     def on_retriever_end(self, documents: Any, *, run_id: UUID, **_: Any) -> None:
@@ -268,10 +269,15 @@ register_configure_hook(_ACTIVE, inheritable=True)
 
 @contextmanager
 def record_traces(**options: Any) -> Iterator[TraceRecorder]:
-    """Record every run within the block, without passing a callback to it.
+    """Record every run within the block, without passing a callback.
 
-    Of nested blocks the innermost one records. A graph's fixed stops (`interrupt_before`) are
-    told only to recorders in the config; other interrupts are seen here as well.
+    The block sees what runs in its context: on its own thread, in the threads that LangChain and
+    LangGraph start for batches, branches and tools, in tasks and in `asyncio.to_thread`. It does
+    not see a thread that you start yourself, unless that runs in a copy of the context
+    (`contextvars.copy_context().run`) or you pass the recorder to its runs as a callback.
+
+    Of nested blocks the innermost one records. LangGraph reports a graph's fixed stops
+    (`interrupt_before`) only to recorders in the config; other interrupts show up here as well.
 
     Args:
         options: Those of `TraceRecorder`.

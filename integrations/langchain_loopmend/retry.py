@@ -1,68 +1,83 @@
-"""An output parser that has bad replies corrected by a model."""
+"""An output parser that asks a model to correct bad replies."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, NoReturn, TypeVar, cast, overload
 
 from langchain_core.agents import AgentAction, AgentFinish
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForChainRun,
-    CallbackManagerForChainRun,
-    adispatch_custom_event,
-    dispatch_custom_event,
-)
 from langchain_core.exceptions import OutputParserException
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.output_parsers import BaseOutputParser
 from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.prompt_values import PromptValue
 from langchain_core.prompts import BasePromptTemplate
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from pydantic import ConfigDict, Field, SkipValidation
 from typing_extensions import override
 
-from langchain_loopmend.attempts import (
-    Ask,
-    Exhausted,
-    Parse,
-    Reply,
-    Steps,
-    Tell,
-    adrive,
-    attempts,
-    correction,
-    drive,
-    follow_up,
-    instructions_of,
+from langchain_loopmend.complaints import correction_of, instructions_of
+from langchain_loopmend.mending import (
+    AWAITING,
+    BLOCKING,
+    Answer,
+    Caller,
+    Constrain,
+    Exchange,
+    Question,
+    Way,
+    at_once,
 )
-from langchain_loopmend.messages import text_of
+from langchain_loopmend.messages import question_of, text_of
+from langchain_loopmend.parsed_replies import ParsedReplies, parsed_replies
 from langchain_loopmend.parsers import AgentActionOutputParser
-from loopmend import MAX_NORMALIZATION_RETRIES
+from loopmend import Ask, GaveUp, Mending, RetryPolicy
+from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 
-__all__ = ["RETRY_EVENT", "RetryingOutputParser", "attempt_config"]
+__all__ = ["RetryingOutputParser"]
 
 T = TypeVar("T")
 P = TypeVar("P")
 
-RETRY_EVENT = "loopmend_retry"
-"""The name of the custom event that is sent whenever a model is asked again."""
-
-_ASK = "Reply in the form that was asked for."
+_ASK = "Reply in the requested form."
 
 
-def attempt_config(config: RunnableConfig | None, attempt: int) -> RunnableConfig:
-    """Return a config whose children are tagged with the attempt they belong to."""
-    config = cast("RunnableConfig", dict(config or {}))
-    config["tags"] = [*(config.get("tags") or []), f"loopmend:attempt:{attempt + 1}"]
-    return config
+class _OwnQuestion(Question):
+    """A question that is put again in the words of a template, or by a chain of one's own."""
+
+    def __init__(
+        self, parser: RetryingOutputParser[Any], prompt: PromptValue | None, replies: ParsedReplies
+    ) -> None:
+        told = [HumanMessage(instructions_of(parser.parser) or _ASK)]
+        super().__init__(parser.asked, prompt.to_messages() if prompt else told)
+        self._parser = parser
+        self._prompt = prompt
+        self._replies = replies
+
+    @override
+    def put(self, step: Ask, mending: Mending) -> tuple[Runnable[Any, Any], Any]:
+        template, chain = self._parser.prompt, self._parser.retry_chain
+        if step.schema is not None or (template is None and chain is None):
+            return super().put(step, mending)
+        known = {
+            "prompt": self._prompt.to_string() if self._prompt else "",
+            "completion": text_of(self._replies.reply),
+            "error": step.messages[-1].content,
+            "instructions": instructions_of(self._parser.parser),
+        }
+        if template is None:
+            return self.llm, known
+        return self.llm, template.format_prompt(
+            **{name: known.get(name, "") for name in template.input_variables}
+        )
 
 
 class RetryingOutputParser(BaseOutputParser[T]):
-    r"""Wraps a parser and has replies that it refuses corrected by a model.
+    r"""Wraps a parser and asks a model to correct the replies that it refuses.
 
-    It has the interface of LangChain's `RetryWithErrorOutputParser` and `OutputFixingParser`,
-    but can be piped, keeps the roles of the messages, shows the model all its attempts, and is
-    really async. Any `ValueError` of the parser is a reason to ask again, so pydantic's too.
+    It takes what LangChain's `RetryOutputParser`, `RetryWithErrorOutputParser` and
+    `OutputFixingParser` take, but works in a pipe, keeps the roles of the messages, and is really
+    async. Any `ValueError` of the parser, including pydantic's, is a reason to ask again. Replies
+    for LangChain's own JSON parsers are read as `JsonOutputParser` here reads them first.
 
     >>> from langchain_core.language_models import FakeListChatModel
     >>> llm = FakeListChatModel(responses=["Action: search\nAction Input: Oslo"])
@@ -74,14 +89,36 @@ class RetryingOutputParser(BaseOutputParser[T]):
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     parser: Annotated[BaseOutputParser[T], SkipValidation()]
-    """The parser that has the say."""
-    llm: Annotated[Runnable[Any, Any], SkipValidation()]
-    """The model that is asked again."""
+    """The parser that decides."""
+    llm: Annotated[Runnable[Any, Any] | None, SkipValidation()] = None
+    """The model to ask again."""
+    retry_chain: Annotated[Any, SkipValidation()] = None
+    """A chain of your own to ask in place of the model; it gets `prompt`, `completion`, `error` and
+    `instructions`."""
+    legacy: bool = True
+    """Whether to call `run` or `arun` of a `retry_chain` that has them, as an `LLMChain` does."""
     prompt: Annotated[BasePromptTemplate[Any] | None, SkipValidation()] = None
-    """A template of your own for asking again, with any of the variables `prompt`,
-    `completion`, `error` and `instructions`; else the conversation goes on."""
+    """Your own template for asking again, with any of the variables `prompt`,
+    `completion`, `error` and `instructions`; without it, the conversation goes on."""
     max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0)
-    """How often the model is asked again; never exceeded."""
+    """The maximum number of retries."""
+    constrain: Constrain = "retry"
+    """When to have the provider decode by a schema, if it can and the parser knows one."""
+
+    @override
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse a parser that has nobody to ask, or two."""
+        if (self.llm is None) == (self.retry_chain is None):
+            msg = "pass either `llm` or `retry_chain`"
+            raise ValueError(msg)
+
+    @property
+    def asked(self) -> Runnable[Any, Any]:
+        """Who is asked again."""
+        chain = self.retry_chain
+        if self.llm is not None:
+            return self.llm
+        return _as_runnable(chain) if self.legacy and hasattr(chain, "run") else chain
 
     @overload
     @classmethod
@@ -115,9 +152,9 @@ class RetryingOutputParser(BaseOutputParser[T]):
 
         Args:
             llm: The model to ask.
-            parser: The parser that has the say; by default one for agent actions.
-            prompt: A template of your own for asking again.
-            max_retries: How often to ask again.
+            parser: The parser that decides; by default one for agent actions.
+            prompt: Your own template for asking again.
+            max_retries: The maximum number of retries.
         """
         inner: Any = AgentActionOutputParser() if parser is None else parser
         return cls(parser=inner, llm=llm, prompt=prompt, max_retries=max_retries)
@@ -148,39 +185,47 @@ class RetryingOutputParser(BaseOutputParser[T]):
         self, input: str | BaseMessage, config: RunnableConfig | None = None, **kwargs: Any
     ) -> T:
         """Parse a reply; the model's runs are children of this one."""
-        return self._call_with_config(self._invoke, input, config, run_type="parser")
+
+        def run(input: Answer, config: RunnableConfig) -> T:
+            return at_once(self._run(input, None, config, BLOCKING))
+
+        return self._call_with_config(cast("Any", run), input, config, run_type="parser")
 
     @override
     async def ainvoke(
         self, input: str | BaseMessage, config: RunnableConfig | None = None, **kwargs: Any | None
     ) -> T:
-        """Parse a reply; the model is asked without blocking."""
-        return await self._acall_with_config(self._ainvoke, input, config, run_type="parser")
+        """Parse a reply, asking the model without blocking."""
+
+        async def run(input: Answer, config: RunnableConfig) -> T:
+            return await self._run(input, None, config, AWAITING)
+
+        return await self._acall_with_config(cast("Any", run), input, config, run_type="parser")
 
     @override
     def parse(self, text: str) -> T:
-        """Parse a completion, and ask again without the prompt, which is not known here."""
-        return self._run(text, None, None)
+        """Parse a completion; ask again without the prompt, which is unknown here."""
+        return at_once(self._run(text, None, None, BLOCKING))
 
     @override
     async def aparse(self, text: str) -> T:
         """Parse a completion without blocking."""
-        return await self._arun(text, None, None)
+        return await self._run(text, None, None, AWAITING)
 
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> T:
         """Parse the first of several replies."""
-        return self._run(_reply_of(result), None, None)
+        return at_once(self._run(_reply_of(result), None, None, BLOCKING))
 
     @override
     async def aparse_result(self, result: list[Generation], *, partial: bool = False) -> T:
         """Parse the first of several replies without blocking."""
-        return await self._arun(_reply_of(result), None, None)
+        return await self._run(_reply_of(result), None, None, AWAITING)
 
     @override
     def parse_with_prompt(
         self,
-        completion: Reply,
+        completion: Answer,
         prompt: PromptValue | None = None,
         *,
         prompt_value: PromptValue | None = None,
@@ -190,115 +235,66 @@ class RetryingOutputParser(BaseOutputParser[T]):
 
         Args:
             completion: The reply, as text or as a message.
-            prompt: What the model was asked; LangChain's base class calls it so.
-            prompt_value: The same; LangChain's retry parsers call it so.
+            prompt: What the model was asked, under the name in LangChain's base class.
+            prompt_value: The same, under the name in LangChain's retry parsers.
             config: Callbacks, tags and the like for asking again.
         """
-        return self._run(completion, prompt_value or prompt, config)
+        return at_once(self._run(completion, prompt_value or prompt, config, BLOCKING))
 
     async def aparse_with_prompt(
         self,
-        completion: Reply,
+        completion: Answer,
         prompt: PromptValue | None = None,
         *,
         prompt_value: PromptValue | None = None,
         config: RunnableConfig | None = None,
     ) -> T:
         """Parse a completion, and go on with the conversation, without blocking."""
-        return await self._arun(completion, prompt_value or prompt, config)
+        return await self._run(completion, prompt_value or prompt, config, AWAITING)
 
-    def _invoke(
+    async def _run(
         self,
-        input: Reply,
-        run_manager: CallbackManagerForChainRun,  # noqa: ARG002 - `config` leads to it
-        config: RunnableConfig,
-    ) -> T:
-        return self._run(input, None, config)
-
-    async def _ainvoke(
-        self,
-        input: Reply,
-        run_manager: AsyncCallbackManagerForChainRun,  # noqa: ARG002 - `config` leads to it
-        config: RunnableConfig,
-    ) -> T:
-        return await self._arun(input, None, config)
-
-    def _run(self, reply: Reply, prompt: PromptValue | None, config: RunnableConfig | None) -> T:
-        def ask(step: Ask) -> Reply:
-            found: Reply = self.llm.invoke(step.input, attempt_config(config, step.attempt))
-            return found
-
-        def parse(step: Parse) -> T:
-            return self.parser.invoke(step.reply, attempt_config(config, step.attempt))
-
-        def tell(step: Tell) -> None:
-            if config is not None:
-                dispatch_custom_event(RETRY_EVENT, step.data(), config=config)
-
-        return self._concluded(drive(self._steps(reply, prompt), ask, parse, tell))
-
-    async def _arun(
-        self, reply: Reply, prompt: PromptValue | None, config: RunnableConfig | None
-    ) -> T:
-        async def ask(step: Ask) -> Reply:
-            found: Reply = await self.llm.ainvoke(step.input, attempt_config(config, step.attempt))
-            return found
-
-        async def parse(step: Parse) -> T:
-            return await self.parser.ainvoke(step.reply, attempt_config(config, step.attempt))
-
-        async def tell(step: Tell) -> None:
-            if config is not None:
-                await adispatch_custom_event(RETRY_EVENT, step.data(), config=config)
-
-        return self._concluded(await adrive(self._steps(reply, prompt), ask, parse, tell))
-
-    def _steps(self, reply: Reply, prompt: PromptValue | None) -> Steps:
-        history: list[BaseMessage]
-        history = (
-            prompt.to_messages() if prompt else [HumanMessage(instructions_of(self.parser) or _ASK)]
-        )
-
-        def asked(reply: Reply, words: str) -> Any:
-            if self.prompt is not None:
-                return self._formatted(self.prompt, reply, prompt, words)
-            history.extend(follow_up(reply, words))
-            return list(history)
-
-        return attempts(self.parser, self.max_retries, asked=asked, reply=reply)
-
-    def _formatted(
-        self,
-        template: BasePromptTemplate[Any],
-        reply: Reply,
+        reply: Answer,
         prompt: PromptValue | None,
-        words: str,
-    ) -> PromptValue:
-        known = {
-            "prompt": prompt.to_string() if prompt else "",
-            "completion": text_of(reply),
-            "error": words,
-            "instructions": instructions_of(self.parser),
-        }
-        return template.format_prompt(**{k: known.get(k, "") for k in template.input_variables})
+        config: RunnableConfig | None,
+        caller: Caller,
+    ) -> T:
+        policy = RetryPolicy(self.max_retries, constrain=self.constrain)
+        replies = parsed_replies(self.parser, policy, self.asked)
+        replies.mending.start(question_of(prompt.to_messages()) if prompt else "")
+        way = Way(caller, config or {})
+        first = await replies.judge(reply, way)
+        outcome = await Exchange(_OwnQuestion(self, prompt, replies), replies, way).run(first)
+        if isinstance(outcome, GaveUp):
+            self._give_up(outcome, replies)
+        return cast("T", replies.value)
 
-    def _concluded(self, outcome: Any) -> T:
-        if isinstance(outcome, Exhausted):
-            self._give_up(outcome)
-        return cast("T", outcome)
-
-    def _give_up(self, last: Exhausted) -> NoReturn:
+    def _give_up(self, outcome: GaveUp, replies: ParsedReplies) -> NoReturn:
         """Raise what agents can handle: always LangChain's kind of exception."""
-        if isinstance(last.error, OutputParserException):
-            raise last.error
+        error = replies.error or outcome.error()
+        if isinstance(error, OutputParserException):
+            raise error
         raise OutputParserException(
-            last.error,
-            observation=correction(self.parser, last.error, last.retries),
-            llm_output=text_of(last.reply),
+            error,
+            observation=correction_of(self.parser, error),
+            llm_output=text_of(replies.reply),
             send_to_llm=True,
-        ) from last.error
+        ) from error
 
 
-def _reply_of(result: list[Generation]) -> Reply:
+def _reply_of(result: list[Generation]) -> Answer:
     first = result[0]
     return first.message if isinstance(first, ChatGeneration) else first.text
+
+
+def _as_runnable(chain: Any) -> Runnable[Any, Any]:
+    """Return an `LLMChain` as a runnable; it takes only what its prompt names."""
+
+    def own(known: dict[str, Any]) -> dict[str, Any]:
+        keys = getattr(chain, "input_keys", known)
+        return {name: text for name, text in known.items() if name in keys}
+
+    async def arun(known: dict[str, Any]) -> Any:
+        return await chain.arun(**own(known))
+
+    return RunnableLambda(lambda known: chain.run(**own(known)), arun)

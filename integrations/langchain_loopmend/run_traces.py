@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, Union
 
 from langchain_core.messages import AIMessage
 
@@ -16,7 +17,7 @@ from langchain_loopmend.run_values import (
     text_of_output,
     tokens_of,
 )
-from langchain_loopmend.runs import Note, Recording, Run, error_of, is_control_flow
+from langchain_loopmend.runs import Note, Recording, Run, error_of, is_fault
 from loopmend import FailurePattern, ReadingConfig, read_turn
 from loopmend.reading.turn import Turn
 from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall, TraceError
@@ -27,11 +28,8 @@ __all__ = ["trace_of"]
 # a tool that there is not.
 _REFUSED: Final = "_Exception"
 _UNKNOWN: Final = "invalid_tool"
-_NO_ANSWER: Final = (
-    FailurePattern.TEXTUAL_CALL,
-    FailurePattern.MALFORMED,
-    FailurePattern.TRUNCATED,
-)
+_UNREADABLE: Final = (FailurePattern.TEXTUAL_CALL, FailurePattern.MALFORMED)
+_NO_ANSWER: Final = (*_UNREADABLE, FailurePattern.TRUNCATED)
 _CONFIG: Final = ReadingConfig()
 _AFTER_RESULT: Final = ReadingConfig(after_tool_result=True)
 
@@ -48,7 +46,7 @@ def trace_of(recording: Recording, limits: Limits) -> Trace:
         tuple(_steps(drafts, native=agent is not None and agent.framework != "agent_executor")),
         question=question_of(recording.asked) if question is None else question,
         answer=answer,
-        reason=reason,
+        reason=reason or recording.ended,
         limits=limits,
         error=recording.error,
         framework="chain" if agent is None else agent.framework,
@@ -99,7 +97,7 @@ class _Draft:
 
 def _drafted(recording: Recording) -> list[_Draft]:
     drafts: list[_Draft] = []
-    for fact in recording.facts:
+    for fact in _facts(recording):
         run = fact.run if isinstance(fact, Note) else fact
         agent = run.agent
         if isinstance(fact, Note):
@@ -108,9 +106,21 @@ def _drafted(recording: Recording) -> list[_Draft]:
             _used(drafts, agent, run)
         else:
             drafts.append(_Draft(agent, run))
-            if run.error is not None:
+            if is_fault(run.error):
                 drafts[-1].error = error_of(run.error, "model")
     return drafts
+
+
+def _facts(recording: Recording) -> Iterator[Union[Run, Note]]:
+    """Yield what the agents did, without what middleware asked models for itself."""
+    facts = recording.facts
+    runs = [fact for fact in facts if isinstance(fact, Run)]
+    # A middleware may pass the agent's question on in words of its own: then all are strange.
+    at_home = {run.place for run in runs if run.kind == "model" and not run.is_strange}
+    for fact in facts:
+        run = fact.run if isinstance(fact, Note) else fact
+        if not (run.is_aside or (run.is_strange and run.place in at_home)):
+            yield fact
 
 
 def _latest(drafts: list[_Draft], agent: Run | None, call_id: str | None = None) -> _Draft | None:
@@ -154,9 +164,10 @@ def _used(drafts: list[_Draft], agent: Run | None, run: Run) -> None:
         draft = _Draft(agent, run)
         draft.calls.append(TraceCall(name, run.given, call_id))
         drafts.append(draft)
-    if run.seconds is None or (run.error is not None and is_control_flow(run.error)):
+    if run.seconds is None or (run.error is not None and not is_fault(run.error)):
         return  # it never came back
-    failed = run.error is not None or run.name in (_REFUSED, _UNKNOWN)
+    # That a parser refused the reply is the step's error, and told once.
+    failed = run.error is not None or run.name == _UNKNOWN
     text = text_of_output(run.result) if run.error is None else (str(run.error) or repr(run.error))
     failed = failed or getattr(run.result, "status", None) == "error"
     id = call_id if call_id is not None else draft.unanswered(name)
@@ -190,13 +201,15 @@ def _steps(drafts: list[_Draft], *, native: bool) -> Iterator[Step]:
         before[draft.agent] = draft
         after_result = earlier is not None and bool(earlier.observed)
         turn = _read(draft, native=native, after_result=after_result)
-        broken = turn is not None and turn.failure and turn.failure.pattern in _NO_ANSWER
+        pattern = None if turn is None or turn.failure is None else turn.failure.pattern
+        if turn is not None and draft.error is not None and pattern in _UNREADABLE:
+            turn = replace(turn, failure=None)  # the parser has the say, and told it
         yield Step(
             text=draft.text,
             thought=None if turn is None else turn.thought,
             calls=draft.calls,
             observations=draft.observed,
-            answer=None if broken else draft.answer,
+            answer=None if pattern in _NO_ANSWER else draft.answer,
             turn=turn,
             error=draft.error,
             tokens=tokens_of(draft.run.result),

@@ -11,12 +11,14 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.prompt_values import PromptValue
 from pydantic import BaseModel
 
-from langchain_loopmend.messages import text_of
+from langchain_loopmend.messages import ENDED, text_of
 from loopmend.traces.trace import Tokens, TraceCall
 
 __all__ = [
     "answer_of",
     "calls_in",
+    "ids_in",
+    "mark_of",
     "question_of",
     "reply_of",
     "results_in",
@@ -101,6 +103,18 @@ def _answer_in(message: BaseMessage) -> str | None:
     return answer_of(text_of(message))
 
 
+def mark_of(result: Any) -> str | None:
+    """Return why loopmend ended a run in the model's place, if its result says so."""
+    if isinstance(result, AIMessage):
+        found = result.response_metadata.get(ENDED)
+        return found if isinstance(found, str) else None
+    if hasattr(result, "return_values"):
+        found = getattr(result, "reason", None)
+        return found if isinstance(found, str) else None
+    messages = _field(result, "messages")
+    return mark_of(messages[-1]) if isinstance(messages, list) and messages else None
+
+
 def reply_of(result: Any) -> AIMessage | str | None:
     """Return what a model replied, or nothing if it failed."""
     if not isinstance(result, LLMResult) or not result.generations or not result.generations[0]:
@@ -144,6 +158,15 @@ def tools_in(params: Any) -> tuple[str, ...] | None:
     return tuple(name for name in names if isinstance(name, str))
 
 
+def ids_in(given: Any) -> frozenset[str]:
+    """Return the ids of the messages that a node is given or a model is asked."""
+    messages = _field(given, "messages") or given
+    if isinstance(messages, list) and messages and isinstance(messages[0], list):
+        messages = messages[0]  # a model is asked with a list for each prompt
+    many = messages if isinstance(messages, (list, tuple)) else ()
+    return frozenset(m.id for m in many if isinstance(m, BaseMessage) and m.id is not None)
+
+
 def results_in(output: Any) -> Iterator[ToolMessage]:
     """Yield the tools' results that a graph's node returns, in whatever form."""
     if isinstance(output, ToolMessage):
@@ -173,9 +196,13 @@ def _as_json(value: Any) -> str:
     if isinstance(value, BaseModel):
         return value.model_dump_json()
     try:
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return json.dumps(value, ensure_ascii=False, default=_as_text)
     except (TypeError, ValueError, RecursionError):  # such as keys that are no text, or a cycle
         return str(value)
+
+
+def _as_text(value: Any) -> str:
+    return text_of_output(value) if isinstance(value, BaseMessage) else str(value)
 
 
 def _field(value: Any, key: str) -> Any:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Final, Literal, Union
+from typing import Any, Final, Literal, TypeGuard, Union
 from uuid import UUID
 
 from langchain_core.exceptions import OutputParserException
 
-from langchain_loopmend.run_values import tools_in
+from langchain_loopmend.run_values import ids_in, mark_of, tools_in
 from loopmend.traces.stop import StopReason
 from loopmend.traces.trace import TraceError
 
@@ -21,7 +23,7 @@ __all__ = [
     "Recording",
     "Run",
     "error_of",
-    "is_control_flow",
+    "is_fault",
     "is_interrupt",
 ]
 
@@ -32,7 +34,10 @@ _MOST_OPEN: Final = 1000
 # What is a step or a part of one; other runs only tell where it belongs.
 _FACTS: Final = frozenset({"model", "tool"})
 _CONTROL: Final = frozenset({"GraphBubbleUp", "GraphInterrupt", "ParentCommand"})
-_CANCELS: Final = frozenset({"CancelledError", "GeneratorExit", "KeyboardInterrupt"})
+_CANCELS: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, futures.CancelledError)
+# With these LangChain's own middleware marks its calls, and asks others to do so.
+_MARKS: Final = frozenset({"lc_internal_call", "lc_source"})
+_HOOKS: Final = frozenset({"before_agent", "before_model", "after_model", "after_agent"})
 # Names that say nothing about who acts.
 _GENERIC: Final = frozenset({"LangGraph", "AgentExecutor", ""})
 
@@ -53,6 +58,10 @@ class Run:
     """The node's name, if it is one of a graph."""
     framework: str | None = None
     """What kind of agent it is, if it is one."""
+    marked: bool = False
+    """Whether it is marked as a middleware's own, or inherits such a mark."""
+    messages: frozenset[str] = frozenset()
+    """The ids of the messages that a node was given, or that a model was asked."""
     seconds: float | None = None
     """How long it took; `None` if it has not ended."""
     result: Any = None
@@ -69,6 +78,24 @@ class Run:
     def agent(self) -> Run | None:
         """The innermost agent that it is a part of."""
         return next((run for run in self.upwards() if run.framework is not None), None)
+
+    @property
+    def place(self) -> Run | None:
+        """The innermost node or tool that it is a part of."""
+        return next((run for run in self.upwards() if run.node or run.kind == "tool"), None)
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether a middleware does it for itself, such as a summary, and not for the agent."""
+        return any(_starts_an_aside(run) for run in self.upwards())
+
+    @property
+    def is_strange(self) -> bool:
+        """Whether a model was asked nothing of what the agent knows."""
+        place = self.place
+        if self.kind != "model" or place is None or place.node != "model":
+            return False
+        return bool(place.messages) and place.messages.isdisjoint(self.messages)
 
     @property
     def agent_name(self) -> str | None:
@@ -119,26 +146,38 @@ class Recording:
     def reason(self) -> str | None:
         """Why it stopped, where that is certain; else the trace tells it."""
         error = self.root.error
-        if self.interrupted or (error is not None and is_control_flow(error)):
-            return StopReason.INTERRUPTED.value
-        if error is not None and type(error).__name__ in _CANCELS:
+        if isinstance(error, _CANCELS):
             return StopReason.CANCELLED.value
+        if self.interrupted or _is_control_flow(error):
+            return StopReason.INTERRUPTED.value
         return None
+
+    @property
+    def ended(self) -> str | None:
+        """Why loopmend, not the model, ended it; the trace tells it of any other end."""
+        finished = (f.value for f in reversed(self.facts) if isinstance(f, Note))
+        last = next((value for value in finished if hasattr(value, "return_values")), None)
+        return mark_of(self.root.result) or mark_of(last)
 
     @property
     def error(self) -> TraceError | None:
         """What was raised to the host, and where it came from."""
         error = self.root.error
-        # Who closes a stream early gets no exception.
-        if error is None or is_control_flow(error) or isinstance(error, GeneratorExit):
+        if not is_fault(error):
             return None
+        source = self.source(error)
+        if isinstance(source, Run):
+            return error_of(error, source.kind)
+        parsing = any(isinstance(cause, OutputParserException) for cause in _causes(error))
+        return error_of(error, "parser" if source is not None or parsing else "host")
+
+    def source(self, error: BaseException) -> Run | Note | None:
+        """Return who told of an error, or of what it was raised from."""
         chain = list(_causes(error))
         for fact in reversed(self.facts):  # what is inside starts later
-            told = fact.value if isinstance(fact, Note) else fact.error
-            if told in chain:
-                return error_of(error, "parser" if isinstance(fact, Note) else fact.kind)
-        parsing = any(isinstance(cause, OutputParserException) for cause in chain)
-        return error_of(error, "parser" if parsing else "host")
+            if (fact.value if isinstance(fact, Note) else fact.error) in chain:
+                return fact
+        return None
 
 
 class OpenRuns:
@@ -167,7 +206,8 @@ class OpenRuns:
         given: Any,
         *,
         call_id: str | None = None,
-    ) -> Recording:
+        told: dict[str, Any] | None = None,
+    ) -> tuple[Run, Recording]:
         """Remember a run; one whose parent is not known is a root."""
         with self._lock:
             above = None if parent_id is None else self._runs.get(parent_id)
@@ -178,21 +218,25 @@ class OpenRuns:
                 recording = above[1]
             recording.open.add(id)
             self._runs[id] = run, recording
+            run.marked = not _MARKS.isdisjoint(told or ())
             if kind == "tool":
                 run.given, run.call_id = given, call_id
+            elif kind == "model":
+                run.messages = ids_in(given)
             if kind in _FACTS:
                 recording.facts.append(run)
             if len(self._roots) > _MOST_OPEN:
                 self._forget(self._roots.pop(next(iter(self._roots))))
-        return recording
+        return run, recording
 
     def ask(
         self, serialized: Any, asked: Any, id: UUID, parent_id: UUID | None, told: dict[str, Any]
     ) -> None:
         """Remember that a model is asked."""
         name = str((serialized or {}).get("name") or "")
-        recording = self.start(id, parent_id, "model", name, asked)
-        if recording.asked is None:
+        metadata = told.get("metadata")
+        run, recording = self.start(id, parent_id, "model", name, asked, told=metadata)
+        if recording.asked is None and not (run.is_aside or run.is_strange):
             recording.asked = asked
             recording.tools = tools_in(told.get("invocation_params"))
 
@@ -205,21 +249,31 @@ class OpenRuns:
             run.framework = framework
             recording.agent = recording.agent or run
 
-    def mark_node(self, id: UUID, name: str, told: dict[str, Any]) -> None:
+    def mark_node(self, id: UUID, name: str, given: Any, told: dict[str, Any]) -> None:
         """Remember that a run is a graph's node, and its parent a graph."""
         run = self._runs[id][0]
         run.node = str(told.get("langgraph_node", name))
-        # Older versions do not say who made the graph, but name the node in this way.
-        made = told.get("ls_integration") == "langchain_create_agent" or run.node == "model"
+        made = told.get("ls_integration") == "langchain_create_agent"
+        if made:
+            run.messages = ids_in(given)
         if run.parent is not None:
+            # Older versions do not say who made the graph, but name the node in this way.
+            made = made or run.node == "model"
             self.mark(run.parent.id, "create_agent" if made else "langgraph")
 
     def note(self, id: UUID, value: Any) -> None:
-        """Remember something that was told about a run."""
+        """Remember something that was told about a run; an error of a parser counts once."""
         with self._lock:
             run, recording = self._runs.get(id, (None, None))
-            if run is not None and recording is not None:
-                recording.facts.append(Note(run, value))
+            if run is None or recording is None:
+                return
+            if isinstance(value, BaseException):
+                source = recording.source(value)
+                if isinstance(source, Run):
+                    return  # a model failed that the parser asked
+                if source is not None:  # an inner parser refused the same reply
+                    recording.facts.remove(source)
+            recording.facts.append(Note(run, value))
 
     def interrupt(self, id: UUID) -> None:
         """Remember that a graph waits for a human; an inner one may be resumed within the run."""
@@ -258,8 +312,12 @@ class OpenRuns:
             self._runs.pop(id, None)
 
 
-def is_control_flow(error: BaseException) -> bool:
-    """Tell whether an exception is LangGraph's way to pause or to jump, and no error."""
+def is_fault(error: BaseException | None) -> TypeGuard[BaseException]:
+    """Tell whether something went wrong: to pause, to jump and to be cancelled is no error."""
+    return error is not None and not isinstance(error, _CANCELS) and not _is_control_flow(error)
+
+
+def _is_control_flow(error: BaseException | None) -> bool:
     return any(kind.__name__ in _CONTROL for kind in type(error).__mro__)
 
 
@@ -281,3 +339,15 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         seen.add(id(cause))
         yield cause
         cause = cause.__cause__
+
+
+def _starts_an_aside(run: Run) -> bool:
+    """Tell whether a run is the first of what a middleware of `create_agent` does for itself."""
+    agent, parent, place = run.agent, run.parent, run.place
+    if agent is None or parent is None:
+        return False
+    if run.kind == "model" and place is not None and place.node == "tools":
+        # A model that no tool asks is asked around one.
+        return agent.framework == "create_agent"
+    hooked = (parent.node or "").rpartition(".")[2] in _HOOKS
+    return hooked or (run.marked and not parent.marked)

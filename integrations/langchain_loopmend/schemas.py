@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
+from langchain_core.runnables import RunnableBinding
 from langchain_core.tools import BaseTool, Tool
 
-from loopmend.reading.tools import Toolbox, ToolSpec
+from loopmend import ToolSpec
+from loopmend.reading import Toolbox
 
-__all__ = ["ToolboxCache", "is_text_tool", "tool_schema", "tool_schemas", "toolbox"]
+_INJECTED: Final = "runtime"
+
+__all__ = [
+    "ToolboxCache",
+    "bound_tools",
+    "is_text_tool",
+    "tool_schema",
+    "tool_schemas",
+    "toolbox",
+]
 
 
 def tool_schemas(tools: Iterable[Any]) -> list[dict[str, Any]]:
     """Describe tools given as LangChain tools, schemas, models, callables or names."""
     return [schema for tool in tools if (schema := tool_schema(tool)) is not None]
+
+
+def bound_tools(llm: Any) -> list[dict[str, Any]] | None:
+    """Describe the tools that a model is bound to; `None` if there are none."""
+    while isinstance(llm, RunnableBinding):
+        if llm.kwargs.get("tools") is not None:
+            return tool_schemas(llm.kwargs["tools"])
+        llm = llm.bound
+    return None
 
 
 def tool_schema(tool: Any) -> dict[str, Any] | None:
@@ -31,9 +51,10 @@ def tool_schema(tool: Any) -> dict[str, Any] | None:
         if not isinstance(named.get("name") or named.get("title"), str):
             return None
     if isinstance(tool, Tool) and tool.args_schema is None:
-        return {"name": tool.name, "input": "text"}
+        return {"name": tool.name, "description": tool.description, "input": "text"}
     if isinstance(tool, BaseTool):
-        return _described(ToolSpec.of({"name": tool.name, "parameters": _call_schema(tool)}))
+        schema = {"name": tool.name, "description": tool.description}
+        return _described(ToolSpec.of({**schema, "parameters": _call_schema(tool)}))
     return _described(ToolSpec.of(tool))
 
 
@@ -44,7 +65,14 @@ def is_text_tool(schema: Mapping[str, Any]) -> bool:
 
 def toolbox(schemas: Iterable[Mapping[str, Any]]) -> Toolbox:
     """Return what the reader needs to know of described tools."""
-    return Toolbox([s["name"] if is_text_tool(s) else s for s in schemas])
+    return Toolbox(map(_offered, schemas))
+
+
+def _offered(schema: Mapping[str, Any]) -> ToolSpec:
+    about = schema.get("description") or ""
+    return (
+        ToolSpec(schema["name"], description=about) if is_text_tool(schema) else ToolSpec.of(schema)
+    )
 
 
 class ToolboxCache:
@@ -75,11 +103,18 @@ def _call_schema(tool: BaseTool) -> Mapping[str, Any]:
     described: dict[str, Any] = (
         schema.model_json_schema() if hasattr(schema, "model_json_schema") else schema.schema()
     )
-    return described
+    # Whatever its type says, LangGraph fills a parameter of this name.
+    required = [name for name in described.get("required", ()) if name != _INJECTED]
+    return {**described, "required": required}
 
 
 def _described(spec: ToolSpec) -> dict[str, Any]:
+    named = {"name": spec.name}
+    if spec.description:
+        named["description"] = spec.description
     if not spec.known:
-        return {"name": spec.name}
+        return named
     parameters = {"properties": dict(spec.parameters), "required": list(spec.required)}
-    return {"name": spec.name, "parameters": {"type": "object", **parameters}}
+    if spec.definitions:
+        parameters["$defs"] = dict(spec.definitions)
+    return {**named, "parameters": {"type": "object", **parameters}}

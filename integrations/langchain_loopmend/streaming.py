@@ -1,4 +1,4 @@
-"""An output parser that tells what a reply says while it arrives."""
+"""An output parser that says what a reply asks for while it arrives."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from langchain_loopmend.messages import text_of
 from langchain_loopmend.parsers import ReadingOutputParser
 from loopmend import Turn, TurnReader
 
-__all__ = ["TurnOutputParser"]
+__all__ = ["Arrivals", "TurnOutputParser"]
 
 
 class TurnOutputParser(ReadingOutputParser[Turn], BaseCumulativeTransformOutputParser[Turn]):
-    r"""Reads a reply into a `Turn` and streams what can already be said of it.
+    r"""Reads a reply into a `Turn` and streams what is already known.
 
-    The last turn of a stream is that of the whole reply, with its repairs and places. What
-    cannot be read raises there; LangChain's own cumulative parsers end in silence. Reading
-    along costs linear time, however small the chunks are.
+    The last turn of a stream is that of the whole reply, with its repairs and places. An
+    unreadable reply raises there; LangChain's own cumulative parsers end in silence. Streaming
+    costs linear time, however small the chunks are.
 
     >>> chunks = iter(["Thought: I have to look it up\nAct", "ion: search\nAction Input: Oslo"])
     >>> for turn in TurnOutputParser().transform(chunks):
@@ -47,7 +47,7 @@ class TurnOutputParser(ReadingOutputParser[Turn], BaseCumulativeTransformOutputP
 
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> Turn:
-        """Read a reply, or what has arrived of it; what is only part of one never fails."""
+        """Read a reply, or what has arrived of it; a partial reply never fails."""
         if not partial:
             return super().parse_result(result)
         reader = self._reader()
@@ -70,35 +70,47 @@ class TurnOutputParser(ReadingOutputParser[Turn], BaseCumulativeTransformOutputP
         yield stream.finish()
 
     def _reader(self) -> TurnReader:
-        return TurnReader(tools=self._toolbox, config=self._config)
+        return TurnReader(tools=self.toolbox, config=self._config)
 
     @property
     def _type(self) -> str:
         return "loopmend-turn"
 
 
-class _Stream:
-    """What has arrived of one stream."""
+class Arrivals:
+    """The chunks of one stream."""
 
-    def __init__(self, parser: TurnOutputParser) -> None:
-        self.parser = parser
-        self.reader = parser._reader()  # noqa: SLF001 - part of the parser
-        self.chunks: list[AIMessageChunk] = []
+    def __init__(self) -> None:
+        self._chunks: list[AIMessageChunk] = []
 
-    def feed(self, chunk: str | BaseMessage) -> Iterator[Turn]:
+    def take(self, chunk: str | BaseMessage) -> str:
+        """Take a chunk and return its text."""
         if isinstance(chunk, AIMessageChunk):
-            self.chunks.append(chunk)
+            self._chunks.append(chunk)
         elif isinstance(chunk, AIMessage):
-            self.chunks.append(AIMessageChunk(**chunk.model_dump(exclude={"type"})))
-        return self.reader.feed(text_of(chunk))
+            self._chunks.append(AIMessageChunk(**chunk.model_dump(exclude={"type"})))
+        return text_of(chunk)
 
-    def finish(self) -> Turn:
-        return self.parser.parse_result([self._whole()])
-
-    def _whole(self) -> Generation:
-        if not self.chunks:
-            return Generation(text=self.reader.text)
-        first, *rest = self.chunks
+    def whole(self, text: str) -> Generation:
+        """Return everything that arrived; `text` is its text."""
+        if not self._chunks:
+            return Generation(text=text)
+        first, *rest = self._chunks
         # Added all at once: one after the other would take quadratic time.
         message: Any = first + rest if rest else first
         return ChatGeneration(message=message)
+
+
+class _Stream(Arrivals):
+    """What has arrived of one stream."""
+
+    def __init__(self, parser: TurnOutputParser) -> None:
+        super().__init__()
+        self.parser = parser
+        self.reader = parser._reader()  # noqa: SLF001 - part of the parser
+
+    def feed(self, chunk: str | BaseMessage) -> Iterator[Turn]:
+        return self.reader.feed(self.take(chunk))
+
+    def finish(self) -> Turn:
+        return self.parser.parse_result([self.whole(self.reader.text)])

@@ -1,9 +1,10 @@
-"""A chat model that follows a script, to test agents with: yours and ours."""
+"""A chat model that follows a script, for testing agents."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, Union
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -13,12 +14,13 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import PrivateAttr
 from typing_extensions import override
 
-__all__ = ["ScriptedChatModel", "call"]
+__all__ = ["DecodingChatModel", "ScriptedChatModel", "call"]
 
 Line = Union[str, AIMessage, Exception]
 """What the model does next: say a text, return a message, or raise."""
 
 _CHUNK = 8
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def call(name: str, _id: str = "call_1", /, **arguments: Any) -> AIMessage:
@@ -31,9 +33,9 @@ def call(name: str, _id: str = "call_1", /, **arguments: Any) -> AIMessage:
 
 
 class ScriptedChatModel(BaseChatModel):
-    """Says one line of a script after the other, and remembers what it was asked.
+    """Replies with one line of a script after another, and remembers what it was asked.
 
-    It can be bound to tools, streams in small chunks, and is really async.
+    It binds tools, streams in small chunks, and is really async.
 
     >>> model = ScriptedChatModel(script=["Hello!"])
     >>> model.invoke("Hi").content, [m.content for m in model.asked[0]]
@@ -50,7 +52,7 @@ class ScriptedChatModel(BaseChatModel):
 
     @property
     def asked(self) -> list[list[BaseMessage]]:
-        """What it was asked, one list of messages for each time."""
+        """What it was asked: one list of messages per call."""
         return self._asked
 
     @property
@@ -69,13 +71,16 @@ class ScriptedChatModel(BaseChatModel):
         return self
 
     def _next(
-        self, messages: list[BaseMessage], way: Literal["sync", "async", "stream", "astream"]
+        self,
+        messages: list[BaseMessage],
+        way: Literal["sync", "async", "stream", "astream"],
+        kwargs: Mapping[str, Any] = _NOTHING,  # noqa: ARG002 - for subclasses
     ) -> AIMessage:
         at = len(self._asked)
         self._asked.append(list(messages))
         self._ways.append(way)
         if at >= len(self.script) and not self.repeat:
-            msg = f"the script has {len(self.script)} lines, but the model was asked once more"
+            msg = f"the script has {len(self.script)} lines, but the model was asked again"
             raise AssertionError(msg)
         line = self.script[at % len(self.script)]
         if isinstance(line, Exception):
@@ -92,7 +97,9 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=self._next(messages, "sync"))])
+        return ChatResult(
+            generations=[ChatGeneration(message=self._next(messages, "sync", kwargs))]
+        )
 
     @override
     async def _agenerate(
@@ -102,7 +109,9 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=self._next(messages, "async"))])
+        return ChatResult(
+            generations=[ChatGeneration(message=self._next(messages, "async", kwargs))]
+        )
 
     @override
     def _stream(
@@ -112,7 +121,7 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        yield from _chunks(self._next(messages, "stream"))
+        yield from _chunks(self._next(messages, "stream", kwargs))
 
     @override
     async def _astream(
@@ -122,8 +131,55 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in _chunks(self._next(messages, "astream")):
+        for chunk in _chunks(self._next(messages, "astream", kwargs)):
             yield chunk
+
+
+class DecodingChatModel(ScriptedChatModel):
+    """A scripted model whose provider decodes by a JSON schema, or refuses to.
+
+    >>> model = DecodingChatModel(script=['{"type": "final", "content": "4"}'])
+    >>> model.bind(response_format={"schema": {}}).invoke("2 + 2?").content
+    '{"type": "final", "content": "4"}'
+    >>> model.schemas
+    [{}]
+    """
+
+    refuses: bool = False
+    """Whether the provider refuses a schema, as servers without support do."""
+
+    _schemas: list[Any] = PrivateAttr(default_factory=list)
+
+    @property
+    def schemas(self) -> list[Any]:
+        """The schema for each call; `None` if there was none."""
+        return self._schemas
+
+    @override
+    def with_structured_output(
+        self,
+        schema: Any = None,
+        *,
+        method: Literal["json_schema"] = "json_schema",
+        include_raw: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Return the model bound to a schema, as clients of providers do."""
+        return self.bind(response_format={"schema": schema})
+
+    @override
+    def _next(
+        self,
+        messages: list[BaseMessage],
+        way: Literal["sync", "async", "stream", "astream"],
+        kwargs: Mapping[str, Any] = _NOTHING,
+    ) -> AIMessage:
+        schema = (kwargs.get("response_format") or {}).get("schema")
+        if schema is not None and self.refuses:
+            msg = "unknown argument: response_format"
+            raise ValueError(msg)
+        self._schemas.append(schema)
+        return super()._next(messages, way, kwargs)
 
 
 def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:

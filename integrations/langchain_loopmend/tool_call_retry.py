@@ -1,32 +1,75 @@
-"""A chat model whose replies are mended, for LangGraph and for any code that calls a model."""
+"""A chat model with mended replies, for LangGraph and for any code that calls a model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import count
-from typing import Any, Literal, cast
+from collections.abc import Collection, Iterable
+from typing import Any, cast
 
-from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
-from langchain_core.language_models import LanguageModelInput
+from langchain_core.callbacks import (
+    AsyncCallbackManager,
+    AsyncCallbackManagerForLLMRun,
+    CallbackManager,
+    CallbackManagerForLLMRun,
+)
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
 from typing_extensions import override
 
-from langchain_loopmend.asking import Asking
-from langchain_loopmend.mending import Mender, Steps, adrive, drive
-from langchain_loopmend.messages import as_messages, put_together
-from langchain_loopmend.retry import RETRY_EVENT, attempt_config
-from langchain_loopmend.schemas import tool_schemas, toolbox
-from loopmend import MAX_NORMALIZATION_RETRIES
+from langchain_loopmend.decoding import structured_model, takes_schema
+from langchain_loopmend.mending import (
+    AWAITING,
+    BLOCKING,
+    Answer,
+    Constrain,
+    Exchange,
+    Mender,
+    Question,
+    Way,
+    at_once,
+)
+from langchain_loopmend.messages import (
+    as_messages,
+    ended,
+    has_media,
+    mended,
+    question_of,
+    reply_of,
+    text_of,
+)
+from langchain_loopmend.parsing_retry import ParsingRetry
+from langchain_loopmend.schemas import bound_tools, tool_schemas, toolbox
+from langchain_loopmend.value_parsers import PydanticOutputParser
+from loopmend import Done, GaveUp, Mending, RetryPolicy
+from loopmend.contracts import MAX_NORMALIZATION_RETRIES
+from loopmend.mending import OnFailure
 
-__all__ = ["ToolCallRetry", "with_tool_call_retry"]
+__all__ = ["ToolCallRetry", "as_tool_caller", "with_tool_call_retry"]
 
 
-class ToolCallRetry(Asking[AIMessage]):
-    """A chat model that is corrected when it breaks the tool protocol.
+class _HeardReplies:
+    """The replies to one question as the tool protocol judges them."""
 
-    Made by `with_tool_call_retry`. It takes the place of the model: it can be bound to tools,
-    invoked, batched and streamed, and it returns messages.
+    def __init__(self, mending: Mending) -> None:
+        self.mending = mending
+        self.last: Answer | None = None
+
+    async def judge(self, reply: Answer, way: Way) -> Any:  # noqa: ARG002 - others need it
+        self.last = reply
+        return self.mending.reply(reply_of(reply))
+
+    def message(self) -> AIMessage | None:
+        if self.last is None or isinstance(self.last, AIMessage):
+            return self.last
+        return AIMessage(text_of(self.last))
+
+
+class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
+    """A chat model that loopmend corrects when it breaks the tool protocol.
+
+    `with_tool_call_retry` and `as_tool_caller` make one. Use it in place of the model: you can bind
+    tools, ask for structured output, invoke, batch and stream, and it returns messages.
 
     >>> from langchain_core.language_models import FakeListChatModel
     >>> llm = FakeListChatModel(responses=["Let me search for that.", "It is in Norway."])
@@ -35,96 +78,132 @@ class ToolCallRetry(Asking[AIMessage]):
     """
 
     tools: list[dict[str, Any]] | None = None
-    """What is on offer, described; `None` if that is unknown."""
-    salvage: bool = False
-    """Whether a call that was written as text, or whose arguments were broken, is used all the
-    same if the tools vouch for it."""
-    on_failure: Literal["continue", "error"] = "continue"
-    """Whether to return the last reply, without calls that must not run, or to raise."""
+    """The available tools, described; `None` if unknown."""
+    salvage: bool | Collection[str] = True
+    """Whether to make calls that the model wrote as text: all, none, or only to these tools."""
 
+    @property
+    @override
+    def _llm_type(self) -> str:
+        return "loopmend-mended"
+
+    @override
     def bind_tools(self, tools: Iterable[Any], **kwargs: Any) -> ToolCallRetry:
-        """Return this with the model bound to tools, which are then also known here."""
+        """Return a copy whose model is bound to the tools; the copy knows them, too."""
         offered = list(tools)
-        bound = cast("Any", self.llm).bind_tools(offered, **kwargs)
+        try:
+            bound = cast("Any", self.llm).bind_tools(offered, **kwargs)
+        except NotImplementedError:  # then only a schema can say what is on offer
+            bound = self.llm
         return self.model_copy(update={"llm": bound, "tools": tool_schemas(offered)})
 
     @override
-    def _run(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig,
-        *,
-        passed: dict[str, Any],
-        streaming: bool = False,
-    ) -> AIMessage:
-        messages = as_messages(input)
-        attempts = count()
+    def with_structured_output(
+        self, schema: Any, *, include_raw: bool = False, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, Any]:
+        """Return a step that asks for a value of a schema and corrects the model.
 
-        def ask(added: list[BaseMessage]) -> AIMessage:
-            attempt = next(attempts)
-            child = attempt_config(config, attempt)
-            if attempt:
-                dispatch_custom_event(RETRY_EVENT, _told(attempt, added), config=config)
-            asked = [*messages, *added] if added else input
-            if streaming:
-                chunks = list(self.llm.stream(asked, child, **passed))
-                return cast("AIMessage", put_together(chunks))
-            return cast("AIMessage", self.llm.invoke(asked, child, **passed))
-
-        return (drive(self._steps(messages), ask)).message
+        Args:
+            schema: What the value has to be, as for the model itself, or any other schema that
+                `with_parsing_retry` takes.
+            include_raw: Whether to return a dict of `raw`, `parsed` and `parsing_error` instead.
+            **kwargs: What else the model's own method takes, such as its `method`.
+        """
+        return ParsingRetry(
+            llm=structured_model(self.llm, schema, kwargs),
+            parser=PydanticOutputParser(pydantic_object=schema),
+            max_retries=self.max_retries,
+            constrain=self.constrain,
+            include_raw=include_raw,
+        )
 
     @override
-    async def _arun(
+    def _generate(
         self,
-        input: LanguageModelInput,
-        config: RunnableConfig,
-        *,
-        passed: dict[str, Any],
-        streaming: bool = False,
-    ) -> AIMessage:
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        config = _config(run_manager, CallbackManager)
+        return _result(at_once(self._mend(messages, Way(BLOCKING, config, _passed(stop, kwargs)))))
+
+    @override
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        config = _config(run_manager, AsyncCallbackManager)
+        return _result(await self._mend(messages, Way(AWAITING, config, _passed(stop, kwargs))))
+
+    @override
+    async def _mend(self, input: LanguageModelInput, way: Way) -> AIMessage:
         messages = as_messages(input)
-        attempts = count()
-
-        async def ask(added: list[BaseMessage]) -> AIMessage:
-            attempt = next(attempts)
-            child = attempt_config(config, attempt)
-            if attempt:
-                await adispatch_custom_event(RETRY_EVENT, _told(attempt, added), config=config)
-            asked = [*messages, *added] if added else input
-            if streaming:
-                chunks = [c async for c in self.llm.astream(asked, child, **passed)]
-                return cast("AIMessage", put_together(chunks))
-            return cast("AIMessage", await self.llm.ainvoke(asked, child, **passed))
-
-        return (await adrive(self._steps(messages), ask)).message
-
-    def _steps(self, messages: list[BaseMessage]) -> Steps:
-        mender = Mender(self.max_retries, salvage=self.salvage, on_failure=self.on_failure)
-        answered = bool(messages) and isinstance(messages[-1], ToolMessage)
+        policy = RetryPolicy(self.max_retries, self.salvage, self.constrain)
         known = None if self.tools is None else toolbox(self.tools)
-        return mender.steps(known, after_tool_result=answered)
+        can = takes_schema(self.llm) and not has_media(messages)
+        replies = _HeardReplies(Mending(known, policy=policy, can_constrain=can))
+        answered = bool(messages) and isinstance(messages[-1], ToolMessage)
+        start = replies.mending.start(question_of(messages), after_tool_result=answered)
+        outcome = await Exchange(Question(self.llm, input), replies, way).run(start)
+        return self._concluded(outcome, replies.message())
+
+    def _concluded(self, outcome: Done | GaveUp, last: AIMessage | None) -> AIMessage:
+        if isinstance(outcome, Done):
+            return mended(cast("AIMessage", last), outcome)
+        if self.on_failure == "raise":
+            raise outcome.error()
+        reply = ended(last, outcome)
+        if callable(self.on_failure):
+            return cast("AIMessage", self.on_failure(outcome, reply))
+        return reply
 
 
-def with_tool_call_retry(
+def _config(run_manager: Any, manager: type[CallbackManager | AsyncCallbackManager]) -> Any:
+    """Return a config whose runs are children of a model's run, which has no way to make one."""
+    if run_manager is None:
+        return {}
+    child = manager([], parent_run_id=run_manager.run_id)
+    child.set_handlers(run_manager.inheritable_handlers)
+    return {"callbacks": child}
+
+
+def _passed(stop: list[str] | None, given: dict[str, Any]) -> dict[str, Any]:
+    return given if stop is None else {**given, "stop": stop}
+
+
+def _result(reply: AIMessage) -> ChatResult:
+    return ChatResult(generations=[ChatGeneration(message=reply)])
+
+
+def with_tool_call_retry(  # noqa: PLR0913 - all but two by name
     llm: Runnable[Any, Any],
     tools: Iterable[Any] | None = None,
     *,
     max_retries: int = MAX_NORMALIZATION_RETRIES,
-    salvage: bool = False,
-    on_failure: Literal["continue", "error"] = "continue",
+    salvage: bool | Collection[str] = True,
+    constrain: Constrain = "retry",
+    on_failure: OnFailure = "return",
 ) -> ToolCallRetry:
-    """Return a chat model that is corrected when it breaks the tool protocol.
+    """Return a chat model that loopmend corrects when it breaks the tool protocol.
 
-    Use it where a chat model is expected: in a LangGraph node, or for its `create_react_agent`,
-    which binds the tools itself. For `create_agent` there is `NormalizationMiddleware`.
+    Use it wherever you need a chat model: in a LangGraph node, or in its `create_react_agent`,
+    which binds the tools itself. For `create_agent`, use `NormalizationMiddleware`.
 
     Args:
         llm: A chat model, bound to its tools or not.
-        tools: What is on offer; found by itself if the model is bound to it, or if
-            `bind_tools` is called on the result.
-        max_retries: How often the model is asked again at most.
-        salvage: Whether to use calls that were written as text if the tools vouch for them.
-        on_failure: Whether to return the last reply or to raise `NormalizationError`.
+        tools: The available tools; found automatically if the model is bound to them, or if
+            you call `bind_tools` on the result.
+        max_retries: The maximum number of retries.
+        salvage: Whether to make calls that the model wrote as text: all, none, or only to these
+            tools.
+        constrain: When to have the provider decode by a JSON schema of the actions, if it can:
+            from the first retry on, always or never.
+        on_failure: Whether to return the last reply, to raise `NormalizationError`, or a function
+            of the verdict and the reply that returns the reply to use.
 
     >>> from langchain_core.language_models import FakeListChatModel
     >>> with_tool_call_retry(FakeListChatModel(responses=["Hello!"])).invoke("Hi").content
@@ -132,19 +211,44 @@ def with_tool_call_retry(
     """
     return ToolCallRetry(
         llm=llm,
-        tools=_offered(llm, tools),
+        tools=bound_tools(llm) if tools is None else tool_schemas(tools),
         max_retries=max_retries,
         salvage=salvage,
+        constrain=constrain,
         on_failure=on_failure,
     )
 
 
-def _offered(llm: Runnable[Any, Any], tools: Iterable[Any] | None) -> list[dict[str, Any]] | None:
-    """Describe the tools that are given, or those that the model is bound to."""
-    if tools is None and isinstance(llm, RunnableBinding):
-        tools = llm.kwargs.get("tools")
-    return None if tools is None else tool_schemas(tools)
+def as_tool_caller(
+    llm: Runnable[Any, Any],
+    tools: Iterable[Any] | None = None,
+    *,
+    max_retries: int = MAX_NORMALIZATION_RETRIES,
+    on_failure: OnFailure = "return",
+) -> ToolCallRetry:
+    """Turn any model whose provider decodes by a JSON schema into a tool-calling chat model.
 
+    The model sees the tools by their signatures and can only reply with a call that fits one of
+    them, or with an answer. It needs no tool calling of its own.
 
-def _told(attempt: int, added: list[BaseMessage]) -> dict[str, Any]:
-    return {"attempt": attempt, "correction": str(added[-1].text)}
+    Args:
+        llm: A chat model.
+        tools: The available tools, unless you call `bind_tools` on the result.
+        max_retries: The maximum number of retries.
+        on_failure: What to do after the last retry, as for `with_tool_call_retry`.
+
+    Raises:
+        TypeError: The model's class does not declare support for a JSON schema.
+
+    >>> from langchain_loopmend.testing import DecodingChatModel
+    >>> reply = '{"type": "tool_call", "name": "search", "arguments": {"query": "Oslo"}}'
+    >>> model = as_tool_caller(DecodingChatModel(script=[reply]), ["search"])
+    >>> model.invoke("Where is Oslo?").tool_calls[0]["args"]
+    {'query': 'Oslo'}
+    """
+    if not takes_schema(llm):
+        msg = f"{type(llm).__name__} does not declare support for a JSON schema"
+        raise TypeError(msg)
+    return with_tool_call_retry(
+        llm, tools, max_retries=max_retries, constrain="always", on_failure=on_failure
+    )

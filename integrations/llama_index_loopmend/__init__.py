@@ -13,68 +13,82 @@ require_extra("llama_index.core", extra="llama-index", needed_by="llama_index_lo
 
 if TYPE_CHECKING:
     from llama_index_loopmend.agents import (
-        PlannedAgent,
+        PlannedAgentWorkflow,
         PlannedCodeActAgent,
         PlannedFunctionAgent,
         PlannedReActAgent,
-        PlannedSteps,
-        with_planner,
+        with_hooks,
     )
     from llama_index_loopmend.errors import ActionParseException
-    from llama_index_loopmend.events import PlanEvent, ProtocolIssueEvent
-    from llama_index_loopmend.hook import PlannerStepHook
-    from llama_index_loopmend.mending import Mends
-    from llama_index_loopmend.observing import StepView
+    from llama_index_loopmend.events import MetaSignalEvent, PlanEvent, ProtocolIssueEvent
+    from llama_index_loopmend.hooks import (
+        Accept,
+        Answer,
+        AskAgain,
+        HandOver,
+        LoopGuardHook,
+        MetaSignalHook,
+        NormalizationHook,
+        PlannerStepHook,
+        Proceed,
+        StepHook,
+        embedding_match,
+    )
     from llama_index_loopmend.parsers import ActionOutputParser, TolerantReActOutputParser
-    from llama_index_loopmend.recall import RecallProbe, empty_tiers
     from llama_index_loopmend.recorder import TraceRecorder, record_traces
     from llama_index_loopmend.retry import RetryingOutputParser
-    from llama_index_loopmend.workflow import PlannedAgentWorkflow
+    from llama_index_loopmend.steps import AgentStep
 
+_HELD = {
+    "agents": (
+        "PlannedAgentWorkflow PlannedCodeActAgent PlannedFunctionAgent PlannedReActAgent with_hooks"
+    ),
+    "errors": "ActionParseException",
+    "events": "MetaSignalEvent PlanEvent ProtocolIssueEvent",
+    "hooks.loops": "LoopGuardHook",
+    "hooks.matching": "embedding_match",
+    "hooks.normalization": "NormalizationHook",
+    "hooks.planner": "PlannerStepHook",
+    "hooks.protocol": "Accept Answer AskAgain HandOver Proceed StepHook",
+    "hooks.signals": "MetaSignalHook",
+    "parsers": "ActionOutputParser TolerantReActOutputParser",
+    "recorder": "TraceRecorder record_traces",
+    "retry": "RetryingOutputParser",
+    "steps": "AgentStep",
+}
 _LATE = {
-    "ActionOutputParser": "llama_index_loopmend.parsers",
-    "ActionParseException": "llama_index_loopmend.errors",
-    "Mends": "llama_index_loopmend.mending",
-    "PlanEvent": "llama_index_loopmend.events",
-    "PlannedAgent": "llama_index_loopmend.agents",
-    "PlannedAgentWorkflow": "llama_index_loopmend.workflow",
-    "PlannedCodeActAgent": "llama_index_loopmend.agents",
-    "PlannedFunctionAgent": "llama_index_loopmend.agents",
-    "PlannedReActAgent": "llama_index_loopmend.agents",
-    "PlannedSteps": "llama_index_loopmend.agents",
-    "PlannerStepHook": "llama_index_loopmend.hook",
-    "ProtocolIssueEvent": "llama_index_loopmend.events",
-    "RecallProbe": "llama_index_loopmend.recall",
-    "RetryingOutputParser": "llama_index_loopmend.retry",
-    "StepView": "llama_index_loopmend.observing",
-    "TolerantReActOutputParser": "llama_index_loopmend.parsers",
-    "TraceRecorder": "llama_index_loopmend.recorder",
-    "empty_tiers": "llama_index_loopmend.recall",
-    "record_traces": "llama_index_loopmend.recorder",
-    "with_planner": "llama_index_loopmend.agents",
+    name: f"llama_index_loopmend.{module}"
+    for module, names in _HELD.items()
+    for name in names.split()
 }
 
 __all__ = [
+    "Accept",
     "ActionOutputParser",
     "ActionParseException",
-    "Mends",
+    "AgentStep",
+    "Answer",
+    "AskAgain",
+    "HandOver",
+    "LoopGuardHook",
+    "MetaSignalEvent",
+    "MetaSignalHook",
+    "NormalizationHook",
     "PlanEvent",
-    "PlannedAgent",
     "PlannedAgentWorkflow",
     "PlannedCodeActAgent",
     "PlannedFunctionAgent",
     "PlannedReActAgent",
-    "PlannedSteps",
     "PlannerStepHook",
+    "Proceed",
     "ProtocolIssueEvent",
-    "RecallProbe",
     "RetryingOutputParser",
-    "StepView",
+    "StepHook",
     "TolerantReActOutputParser",
     "TraceRecorder",
-    "empty_tiers",
+    "embedding_match",
     "record_traces",
-    "with_planner",
+    "with_hooks",
 ]
 
 __getattr__, __dir__ = late(__name__, _LATE, __all__)

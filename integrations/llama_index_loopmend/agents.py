@@ -1,31 +1,38 @@
-"""Planned agents: LlamaIndex's own with a step hook, and a way to give one to any agent."""
+"""Agents with step hooks: yours with `with_hooks`, LlamaIndex's own classes, and a workflow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 
-from llama_index.core.agent.react.output_parser import ReActOutputParser
+from llama_index.core.agent.react.types import ResponseReasoningStep
 from llama_index.core.agent.workflow import (
+    AgentInput,
     AgentOutput,
+    AgentWorkflow,
     CodeActAgent,
     FunctionAgent,
     ReActAgent,
-    ToolCallResult,
+    ToolCall,
 )
 from llama_index.core.agent.workflow.agent_context import AgentContext
 from llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent
-from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.llms.types import ChatMessage, TextBlock
 from llama_index.core.memory import BaseMemory
-from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.tools import AsyncBaseTool
-from llama_index.core.workflow import Context, StopEvent, step
+from llama_index.core.workflow import Context, StopEvent, Workflow, step
 from pydantic import Field, model_validator
 from typing_extensions import Self, override
 
-from llama_index_loopmend.caps import Parsed, in_time, remembered
-from llama_index_loopmend.hook import PlannerStepHook
+from llama_index_loopmend.hooks.loops import LoopGuardHook
+from llama_index_loopmend.hooks.normalization import NormalizationHook
+from llama_index_loopmend.hooks.planner import PlannerStepHook
+from llama_index_loopmend.hooks.protocol import StepHook
 from llama_index_loopmend.parsers import TolerantReActOutputParser
+from llama_index_loopmend.scratchpads import ReasoningPad, scratchpad_of
+from llama_index_loopmend.steps import ENDED, UNKEPT, take_step
+from loopmend import StopReason
 
 if TYPE_CHECKING:
     _Agent = BaseWorkflowAgent
@@ -33,28 +40,42 @@ else:
     _Agent = object
 
 __all__ = [
-    "PlannedAgent",
+    "HookedSteps",
+    "PlannedAgentWorkflow",
     "PlannedCodeActAgent",
     "PlannedFunctionAgent",
     "PlannedReActAgent",
-    "PlannedSteps",
-    "with_planner",
+    "default_hooks",
+    "with_hooks",
 ]
 
-_BASE_FIELDS = tuple(BaseWorkflowAgent.model_fields)
+AgentT = TypeVar("AgentT", bound=BaseWorkflowAgent)
+Parsed = Union[StopEvent, AgentInput, ToolCall, None]
+"""What LlamaIndex goes on with after an output."""
+
+_PARSER = "output_parser"
 
 
-class PlannedSteps(_Agent):
-    """What a planned agent does otherwise: a mixin for agent classes, with a field `step_hook`.
+def default_hooks() -> list[StepHook]:
+    """Return the hooks of a planned agent: plan, guard against loops, mend.
 
-    >>> class MyAgent(PlannedSteps, FunctionAgent):
-    ...     step_hook: PlannerStepHook = Field(default_factory=PlannerStepHook, exclude=True)
-    >>> MyAgent.model_fields["step_hook"].exclude
+    >>> [type(hook).__name__ for hook in default_hooks()]
+    ['PlannerStepHook', 'LoopGuardHook', 'NormalizationHook']
+    """
+    return [PlannerStepHook(), LoopGuardHook(), NormalizationHook()]
+
+
+class HookedSteps(_Agent):
+    """What gives an agent class step hooks; `with_hooks` puts it before the class of yours.
+
+    >>> class MyAgent(HookedSteps, FunctionAgent):
+    ...     hooks: Any = Field(default_factory=default_hooks, exclude=True)
+    >>> MyAgent.model_fields["hooks"].exclude
     True
     """
 
     if TYPE_CHECKING:
-        step_hook: PlannerStepHook
+        hooks: Any
 
     @override
     async def take_step(
@@ -64,182 +85,209 @@ class PlannedSteps(_Agent):
         tools: Sequence[AsyncBaseTool],
         memory: BaseMemory,
     ) -> AgentOutput:
-        """Take a step that the hook plans, acts on and mends."""
+        """Take a step as the hooks say."""
         take = super().take_step  # type: ignore[safe-super] # the agent class comes next
-        return await self.step_hook.take_step(self, take, ctx, llm_input, tools, memory)
+        return await take_step(self, self.hooks, take, ctx, llm_input, tools, memory)
 
     @override
     async def finalize(self, ctx: Context, output: AgentOutput, memory: BaseMemory) -> AgentOutput:
-        """Finish with the answer that was parsed, and leave nothing behind."""
-        return await self.step_hook.finalize(
-            self,
-            super().finalize,  # type: ignore[safe-super] # the agent class comes next
-            ctx,
-            output,
-            memory,
-        )
+        """Finish with the parsed answer, and leave nothing behind."""
+        pad = scratchpad_of(self)
+        key = pad.key or ""
+        react = isinstance(pad, ReasoningPad) and any(hook.acts for hook in self.hooks)
+        held = list(await ctx.store.get(key, default=[])) if react else []
+        done = await super().finalize(ctx, output, memory)  # type: ignore[safe-super] # as above
+        last = held[-1] if held else None
+        if isinstance(last, ResponseReasoningStep):
+            # LlamaIndex takes what follows the first "Answer:", whatever its parser found.
+            _answer_with(done, last.response)
+        elif held and await ctx.store.get(key, default=[]):
+            # Without this the specialist is not told of a handover, and the next run is.
+            await memory.aput_messages(pad.messages(held))
+            await ctx.store.set(key, [])
+        if output.get(UNKEPT):
+            await _keep(done, memory)
+        return done
 
     @step
     @override
     async def parse_agent_output(self, ctx: Context, ev: AgentOutput) -> Parsed:
-        """Go on from an output; an answer counts also in the last iteration."""
-        if ev.tool_calls:
-            return await super().parse_agent_output(ctx, ev)  # type: ignore[no-any-return]
-        async with in_time(ctx, ev, self.step_hook):
-            done: Parsed = await super().parse_agent_output(ctx, ev)
-        return done
-
-    @override
-    async def _generate_early_stopping_response(
-        self, ctx: Context, max_iterations: int
-    ) -> StopEvent:
-        await remembered(self._taker, ctx, self.step_hook)
-        return await super()._generate_early_stopping_response(ctx, max_iterations)
-
-    @property
-    def _taker(self) -> BaseWorkflowAgent:
-        """The agent that really takes the steps."""
-        return self
+        """Go on from an output; what a hook blocked is final and asks nobody."""
+        if ev.get(ENDED) == StopReason.BLOCKED.value:
+            return await _stopped(self, ctx, ev)
+        return await super().parse_agent_output(ctx, ev)  # type: ignore[no-any-return]
 
 
-class PlannedReActAgent(PlannedSteps, ReActAgent):
-    """A `ReActAgent` whose steps are planned and whose replies are mended.
+def _answer_with(output: AgentOutput, text: str) -> None:
+    for block in output.response.blocks:
+        if isinstance(block, TextBlock):
+            block.text = text
+            return
+    output.response.blocks.append(TextBlock(text=text))
+
+
+async def _keep(output: AgentOutput, memory: BaseMemory) -> None:
+    """Write an answer to memory, unless it is there: who knows what another's agent does."""
+    held = await memory.aget_all()
+    if not held or held[-1].content != output.response.content:
+        await memory.aput(output.response)
+
+
+async def _stopped(agent: BaseWorkflowAgent, ctx: Any, output: AgentOutput) -> StopEvent:
+    """End a run as LlamaIndex does, but without asking a model to structure what is no answer."""
+    done = await agent.finalize(ctx, output, await ctx.store.get("memory"))
+    done.tool_calls.extend(await ctx.store.get("current_tool_calls", default=[]))
+    await ctx.store.set("current_tool_calls", [])
+    return StopEvent(result=done)
+
+
+def _adapt(agent: Any) -> None:
+    """Give a ReAct agent our parser if its replies are mended and it has none of somebody's own."""
+    mended = any(isinstance(hook, NormalizationHook) for hook in agent.hooks)
+    given = _PARSER in agent.model_fields_set
+    if mended and _PARSER in type(agent).model_fields and not given:
+        agent.output_parser = TolerantReActOutputParser()
+        agent.model_fields_set.discard(_PARSER)
+
+
+class PlannedReActAgent(HookedSteps, ReActAgent):
+    """A `ReActAgent` with planned steps, guarded loops and mended replies.
 
     >>> from llama_index_loopmend.testing import ScriptedLLM
-    >>> agent = PlannedReActAgent(llm=ScriptedLLM(script=[]), step_hook=PlannerStepHook())
+    >>> agent = PlannedReActAgent(llm=ScriptedLLM(script=[]), hooks=[NormalizationHook()])
     >>> agent.output_parser.__class__.__name__
     'TolerantReActOutputParser'
     """
 
-    step_hook: PlannerStepHook = Field(default_factory=PlannerStepHook, exclude=True)
-    """Plans the steps."""
-    output_parser: ReActOutputParser = Field(default_factory=TolerantReActOutputParser)
-    """Reads the replies; one of your own has the say."""
+    hooks: list[StepHook] = Field(default_factory=default_hooks, exclude=True)
+    """Asked before and after each step."""
 
     @model_validator(mode="after")
-    def _choose_parser(self) -> Self:
-        """Read as LlamaIndex does where nothing is to be changed."""
-        if "output_parser" not in self.model_fields_set:
-            tolerant = self.step_hook.acts and self.step_hook.mends.tolerant_reading
-            self.output_parser = TolerantReActOutputParser() if tolerant else ReActOutputParser()
+    def _adapted(self) -> Self:
+        _adapt(self)
         return self
 
 
-class PlannedFunctionAgent(PlannedSteps, FunctionAgent):
-    """A `FunctionAgent` whose steps are planned and whose replies are mended.
+class PlannedFunctionAgent(HookedSteps, FunctionAgent):
+    """A `FunctionAgent` with planned steps, guarded loops and mended replies.
 
     >>> from llama_index_loopmend.testing import ScriptedLLM
-    >>> PlannedFunctionAgent(llm=ScriptedLLM(script=[])).step_hook.mode
-    'enforce'
+    >>> len(PlannedFunctionAgent(llm=ScriptedLLM(script=[])).hooks)
+    3
     """
 
-    step_hook: PlannerStepHook = Field(default_factory=PlannerStepHook, exclude=True)
-    """Plans the steps."""
+    hooks: list[StepHook] = Field(default_factory=default_hooks, exclude=True)
+    """Asked before and after each step."""
 
 
-class PlannedCodeActAgent(PlannedSteps, CodeActAgent):  # type: ignore[misc] # wider tools
-    """A `CodeActAgent` whose steps are planned and whose replies are mended.
+class PlannedCodeActAgent(HookedSteps, CodeActAgent):  # type: ignore[misc] # wider tools
+    """A `CodeActAgent` with planned steps, guarded loops and mended replies.
 
     >>> from llama_index_loopmend.testing import ScriptedLLM
     >>> def execute(code: str) -> str:
     ...     return "run it in a sandbox of yours"
     >>> agent = PlannedCodeActAgent(code_execute_fn=execute, llm=ScriptedLLM(script=[]))
-    >>> agent.step_hook.mode
-    'enforce'
+    >>> len(agent.hooks)
+    3
     """
 
-    step_hook: PlannerStepHook = Field(default_factory=PlannerStepHook, exclude=True)
-    """Plans the steps."""
+    hooks: list[StepHook] = Field(default_factory=default_hooks, exclude=True)
+    """Asked before and after each step."""
 
-    def __init__(self, *given: Any, step_hook: PlannerStepHook | None = None, **named: Any) -> None:
-        """Make the agent; all but `step_hook` goes to `CodeActAgent`, which knows its own only."""
+    def __init__(self, *given: Any, hooks: Sequence[StepHook] | None = None, **named: Any) -> None:
+        """Make the agent; everything except `hooks` goes to `CodeActAgent`."""
         super().__init__(*given, **named)
-        if step_hook is not None:
-            self.step_hook = step_hook
+        if hooks is not None:
+            self.hooks = list(hooks)
 
 
-class PlannedAgent(PlannedSteps, BaseWorkflowAgent):
-    """Any agent with a step hook, made by `with_planner`; the agent within is left as it is.
+@lru_cache(maxsize=256)
+def _hooked(kind: Any) -> Any:
+    """Return a class of agents with hooks for a class of agents."""
 
-    >>> PlannedAgent.model_fields["inner"].exclude
-    True
-    """
+    class Hooked(HookedSteps, kind):  # type: ignore[misc] # known only now
+        hooks: list[StepHook] = Field(default_factory=list, exclude=True)
 
-    inner: BaseWorkflowAgent = Field(exclude=True)
-    """The agent that takes the steps."""
-    step_hook: PlannerStepHook = Field(default_factory=PlannerStepHook, exclude=True)
-    """Plans them."""
-
-    @override
-    async def take_step(
-        self,
-        ctx: AgentContext,
-        llm_input: list[ChatMessage],
-        tools: Sequence[AsyncBaseTool],
-        memory: BaseMemory,
-    ) -> AgentOutput:
-        """Let the agent within take a step that the hook plans."""
-        take = self.inner.take_step
-        return await self.step_hook.take_step(self.inner, take, ctx, llm_input, tools, memory)
-
-    @override
-    async def handle_tool_call_results(
-        self, ctx: Context, results: list[ToolCallResult], memory: BaseMemory
-    ) -> None:
-        """Let the agent within note the results."""
-        await self.inner.handle_tool_call_results(ctx, results, memory)
-
-    @override
-    async def finalize(self, ctx: Context, output: AgentOutput, memory: BaseMemory) -> AgentOutput:
-        """Let the agent within finish, and mend that."""
-        return await self.step_hook.finalize(self.inner, self.inner.finalize, ctx, output, memory)
-
-    @override
-    async def get_tools(self, input_str: str | None = None) -> Sequence[AsyncBaseTool]:
-        """Return the tools of the agent within."""
-        return await self.inner.get_tools(input_str)
-
-    @property
-    @override
-    def _taker(self) -> BaseWorkflowAgent:
-        return self.inner
-
-    @override
-    def _get_prompts(self) -> PromptDictType:
-        return self.inner._get_prompts()  # noqa: SLF001 - it stands for the agent within
-
-    @override
-    def _update_prompts(self, prompts_dict: PromptDictType) -> None:
-        self.inner._update_prompts(prompts_dict)  # noqa: SLF001 - it stands for the agent within
+    Hooked.__name__ = Hooked.__qualname__ = f"Hooked{kind.__name__}"
+    Hooked.__doc__ = kind.__doc__
+    return Hooked
 
 
-def with_planner(agent: BaseWorkflowAgent, hook: PlannerStepHook | None = None) -> PlannedAgent:
-    """Return an agent that works as another does, with its steps planned and its replies mended.
+def with_hooks(agent: AgentT, hooks: Sequence[StepHook] | None = None) -> AgentT:
+    """Return an agent that works like yours, with step hooks.
 
-    The agent itself is left as it is, but prompts that are updated later are its own.
+    It is of your agent's class and has all its attributes; your agent stays as it is.
 
     Args:
-        agent: Any agent of LlamaIndex's kind.
-        hook: Plans the steps.
+        agent: Any LlamaIndex agent.
+        hooks: Asked before and after each step; by default those of a planned agent.
 
     Raises:
-        TypeError: `agent` is no such agent.
-        ValueError: Its steps are planned already.
+        TypeError: `agent` is not a LlamaIndex agent, or something is not a hook.
+        ValueError: It already has hooks.
 
     >>> from llama_index_loopmend.testing import ScriptedLLM
-    >>> with_planner(FunctionAgent(name="clerk", llm=ScriptedLLM(script=[]))).name
-    'clerk'
+    >>> clerk = FunctionAgent(name="clerk", llm=ScriptedLLM(script=[]))
+    >>> hooked = with_hooks(clerk, [NormalizationHook()])
+    >>> isinstance(hooked, FunctionAgent), hooked.name
+    (True, 'clerk')
     """
     given: object = agent
     if not isinstance(given, BaseWorkflowAgent):
-        msg = f"`agent` must be an agent of LlamaIndex's, not {type(given).__name__}"
+        msg = f"`agent` must be a LlamaIndex agent, not {type(given).__name__}"
         raise TypeError(msg)
-    if isinstance(agent, PlannedSteps):
-        msg = f"the steps of `{agent.name}` are planned already: it has a `step_hook`"
+    if isinstance(agent, HookedSteps):
+        msg = f"`{agent.name}` already has hooks"
         raise ValueError(msg)  # noqa: TRY004 - it is of the right type, but not twice
-    fields = {name: getattr(agent, name) for name in _BASE_FIELDS}
-    # Kept in private by LlamaIndex, and nowhere else.
-    timeout, verbose = getattr(agent, "_timeout", None), getattr(agent, "_verbose", False)
-    return PlannedAgent(
-        inner=agent, step_hook=hook or PlannerStepHook(), timeout=timeout, verbose=verbose, **fields
-    )
+    chosen = default_hooks() if hooks is None else list(hooks)
+    for each in map(type, chosen):
+        if not issubclass(each, StepHook):
+            msg = f"`hooks` must hold step hooks, not {each.__name__}"
+            raise TypeError(msg)
+    made: Any = agent.model_copy()
+    made.__class__ = _hooked(type(agent))
+    made.hooks = chosen
+    formatter = getattr(agent, "formatter", None)
+    if formatter is not None:  # whoever changes its prompts must not change yours
+        made.formatter = formatter.model_copy()
+    _adapt(made)
+    # Kept in private by LlamaIndex, and nowhere else; the rest is for each workflow to make.
+    private = ("timeout", "verbose", "num_concurrent_runs")
+    options: dict[str, Any] = {name: getattr(agent, f"_{name}", None) for name in private}
+    Workflow.__init__(made, **options)
+    return made  # type: ignore[no-any-return] # of the agent's class
+
+
+class PlannedAgentWorkflow(AgentWorkflow):
+    """An `AgentWorkflow` that gives all its agents step hooks.
+
+    It does not change the agents that you pass; an agent with hooks of its own keeps them.
+
+    >>> from llama_index_loopmend.testing import ScriptedLLM
+    >>> clerk = FunctionAgent(name="clerk", llm=ScriptedLLM(script=[]))
+    >>> len(PlannedAgentWorkflow(agents=[clerk]).agents["clerk"].hooks)
+    3
+    """
+
+    def __init__(
+        self,
+        agents: list[BaseWorkflowAgent],
+        *given: Any,
+        hooks: Sequence[StepHook] | None = None,
+        **named: Any,
+    ) -> None:
+        """Make the workflow; everything except `hooks` is as for `AgentWorkflow`."""
+        self.hooks = default_hooks() if hooks is None else list(hooks)
+        hooked = [
+            agent if isinstance(agent, HookedSteps) else with_hooks(agent, self.hooks)
+            for agent in agents
+        ]
+        super().__init__(hooked, *given, **named)
+
+    @step
+    @override
+    async def parse_agent_output(self, ctx: Context, ev: AgentOutput) -> Parsed:
+        """Go on from an output; what a hook blocked is final and asks nobody."""
+        if ev.get(ENDED) == StopReason.BLOCKED.value:
+            return await _stopped(self.agents[ev.current_agent_name], ctx, ev)
+        return await super().parse_agent_output(ctx, ev)  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
-"""What the parsers raise.
+"""The error that the parsers raise.
 
 ```
-ValueError                   the only kind that LlamaIndex's ReAct agent asks again for
-└── ActionParseException     a model's reply that cannot be read for sure
+ValueError                   the only kind for which LlamaIndex's ReAct agent asks again
+└── ActionParseException     a model's reply that cannot be read with certainty
 ```
 """
 
@@ -16,23 +16,23 @@ __all__ = ["ActionParseException"]
 
 
 class ActionParseException(ValueError):
-    """A model's reply cannot be read for sure.
+    """A model's reply that cannot be read with certainty.
 
     Its message is `observation`, because LlamaIndex's own `ReActAgent` sends the message of
-    the error to the model. The reply itself is not repeated in it.
+    the error to the model. It does not repeat the reply.
 
     >>> from llama_index_loopmend.parsers import TolerantReActOutputParser
     >>> try:
     ...     TolerantReActOutputParser().parse("Action: search")
     ... except ActionParseException as error:
-    ...     print(error.failure.pattern.value, "|", error.observation[:63])
-    missing_input | Your last reply cannot be used. The action search has no input.
+    ...     print(error.failure.pattern.value, "|", error.observation.splitlines()[0])
+    missing_input | The tool call has no input.
     """
 
     llm_output: str
     """What the model said."""
     turn: Turn
-    """What could be read of it."""
+    """What the reader could make out."""
     failure: Failure
     """Why that is not enough."""
     observation: str

@@ -1,75 +1,46 @@
-"""What a planned agent adds to its stream of events. All of it is JSON."""
+"""What hooks add to an agent's stream of events. All of it is JSON."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel, Field
 from workflows.events import Event
 
-from loopmend import AdvisedPlan
-
-__all__ = ["REFUSED", "PlanEvent", "ProtocolIssueEvent"]
-
-REFUSED: Final = "refused"
-"""Where an `AgentOutput` tells which replies were refused before it."""
+__all__ = ["MetaSignalEvent", "PlanEvent", "ProtocolIssueEvent", "quick_event"]
 
 
 class PlanEvent(Event):
-    """What was planned for a step, and what was done about it.
+    """The plan for a step: what was known, what could be done, what was done.
 
-    >>> PlanEvent(selected="ReturnBlocker", rationale="no tokens left", acted=True,
-    ...           current_agent_name="writer").acted
-    True
+    >>> PlanEvent(selected="ReturnBlocker", rationale="no tokens left", done="answered").done
+    'answered'
     """
 
+    known: dict[str, Any] = Field(default_factory=dict)
+    """The facts that the plan is based on; `None` is unknown, and no rule fires on it."""
     selected: str
-    """The action that was selected, see `loopmend.PlannedAction`."""
+    """The selected action, see `loopmend.contracts.PlannedAction`."""
     rationale: str
     """Why."""
     candidates: list[dict[str, Any]] = Field(default_factory=list)
-    """All that was considered: `action`, `confidence` and `rationale`, the most confident first."""
-    hints: list[str] = Field(default_factory=list)
-    """What the model is told besides."""
+    """All candidates, the most confident first: `action`, `confidence`, `rationale`, `source`."""
     differences: list[str] = Field(default_factory=list)
-    """Where this differs from what the contract alone would have selected, and why."""
-    acted: bool = False
-    """Whether the step went otherwise than it would have gone natively."""
-    outcome: str | None = None
-    """What came of the action, such as the specialist that took over."""
+    """Where this differs from what the contract alone would select, and why."""
+    done: str | None = None
+    """What the hook did about it, such as the specialist that takes over; `None` if nothing."""
+    told: list[str] = Field(default_factory=list)
+    """What it added to the prompt."""
+    hints: list[str] = Field(default_factory=list)
+    """What rules 9 and 10 would tell the model."""
+    advice: str | None = None
+    """What the developer could do about it."""
     current_agent_name: str = ""
     """The agent whose step it is."""
 
-    @classmethod
-    def of(
-        cls, planned: AdvisedPlan, agent_name: str, *, acted: bool, outcome: str | None
-    ) -> PlanEvent:
-        """Return the event of a plan and of what was done about it."""
-        event = cls.__new__(cls)
-        # All of them are fields, which an event's own constructor would first look up one by one.
-        BaseModel.__init__(
-            event,
-            selected=planned.selected.value,
-            rationale=planned.selected_rationale,
-            candidates=[
-                {
-                    "action": each.action.value,
-                    "confidence": each.confidence,
-                    "rationale": each.rationale,
-                }
-                for each in planned.candidates
-            ],
-            hints=list(planned.hints),
-            differences=[difference.message for difference in planned.differences],
-            acted=acted,
-            outcome=outcome,
-            current_agent_name=agent_name,
-        )
-        return event
-
 
 class ProtocolIssueEvent(Event):
-    """A reply that was refused; what was streamed of it should not be shown.
+    """A refused reply; do not show what was streamed of it.
 
     >>> ProtocolIssueEvent(pattern="narrated", message="Nothing is called.", attempt=0).pattern
     'narrated'
@@ -80,12 +51,37 @@ class ProtocolIssueEvent(Event):
     message: str
     """What is wrong, in a sentence."""
     attempt: int
-    """How often the model had been corrected before, from 0."""
+    """Which retry follows, from 1; 0 if the model is not asked again."""
     text: str = ""
     """The reply."""
     correction: str | None = None
-    """What the model is told, or `None` where it is not asked again."""
+    """What the hook tells the model; `None` if it does not ask again, or constrains the decoding
+    instead."""
     outcome: str = "retry"
-    """What follows: `retry`, `salvaged`, `gave_up`, or `noticed` where nothing is done about it."""
+    """What follows: `retry`, `salvaged` or `gave_up`."""
     current_agent_name: str = ""
     """The agent whose reply it was."""
+
+
+class MetaSignalEvent(Event):
+    """What a model says about its own progress.
+
+    >>> MetaSignalEvent(signal={"kind": "Stuck"}).signal["kind"]
+    'Stuck'
+    """
+
+    signal: dict[str, Any]
+    """The signal, see `loopmend.contracts.MetaSignal`."""
+    current_agent_name: str = ""
+    """The agent that says so."""
+
+
+def quick_event(kind: Any, **fields: Any) -> Any:
+    """Return an event of which all is fields, which its own constructor would look up one by one.
+
+    >>> quick_event(PlanEvent, selected="ReturnBlocker", rationale="no tokens left").done is None
+    True
+    """
+    event = kind.__new__(kind)
+    BaseModel.__init__(event, **fields)
+    return event

@@ -49,6 +49,7 @@ class RunSpans(BaseSpanHandler[BaseSpan]):
     _max_runs: int = PrivateAttr()
     _max_iterations: int | None = PrivateAttr()
     _runs: OrderedDict[str, Run] = PrivateAttr(default_factory=OrderedDict)
+    _owners: dict[str, str] = PrivateAttr(default_factory=dict)
     _guard: Any = PrivateAttr(default_factory=Lock)
 
     @classmethod
@@ -91,7 +92,7 @@ class RunSpans(BaseSpanHandler[BaseSpan]):
         **kwargs: Any,
     ) -> None:
         """Hear of a span that is entered."""
-        self._safely("span_enter", self._enter, id_, bound_args, instance)
+        self._safely("span_enter", self._enter, id_, bound_args, instance, parent_span_id)
 
     @override
     def prepare_to_exit_span(
@@ -117,16 +118,19 @@ class RunSpans(BaseSpanHandler[BaseSpan]):
         """Hear of a span that fails."""
         self._safely("span_drop", self._drop, id_, instance, err)
 
-    def _enter(self, id: str, bound: BoundArguments, instance: object) -> None:
+    def _enter(self, id: str, bound: BoundArguments, instance: object, within: str | None) -> None:
         name = _name(id)
         if name == _RUN and _is_agent(instance) and self._wanted():
-            self._open(instance, bound.arguments.get("start_event"))
-        elif name in _TOLD and (run := self._current()) is not None:
-            for given in bound.arguments.values():
+            parent = self._owners.get(within or "")
+            self._open(instance, bound.arguments.get("start_event"), parent)
+        elif (run := self._current()) is not None:
+            self._owners[id] = run.id or ""
+            for given in bound.arguments.values() if name in _TOLD else ():
                 run.see(given)
 
     def _exit(self, id: str, instance: object, result: object) -> None:
         name = _name(id)
+        self._owners.pop(id, None)
         if name == _RUN and _is_agent(instance):
             self._close(lambda run: run.cancelled() if result is None else run.see(result))
         elif name in _STEPS and (run := self._current()) is not None:
@@ -137,12 +141,13 @@ class RunSpans(BaseSpanHandler[BaseSpan]):
 
     def _drop(self, id: str, instance: object, error: BaseException) -> None:
         name = _name(id)
+        self._owners.pop(id, None)
         if name == _RUN and _is_agent(instance):
             self._close(lambda run: run.failed(error))
         elif name in _STEPS and (run := self._current()) is not None:
             run.step_failed(error, name)
 
-    def _open(self, workflow: object, start: Any) -> None:
+    def _open(self, workflow: object, start: Any, parent: str | None) -> None:
         id = active_instrument_tags.get().get(_RUN_ID)
         if id is None:
             return
@@ -154,6 +159,7 @@ class RunSpans(BaseSpanHandler[BaseSpan]):
             question=asked if asked is None or isinstance(asked, str) else asked.content,
             max_seconds=getattr(workflow, "_timeout", None),
             tools=tools_of(workflow),
+            parent=parent,
         )
         with self._guard:
             self._runs[id] = run

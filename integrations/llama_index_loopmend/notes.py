@@ -1,8 +1,8 @@
-"""What a planned agent remembers from step to step: JSON under one key of the context's store."""
+"""What hooks remember from step to step: JSON under one key of the context's store."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+import weakref
 from typing import Any, Final
 
 __all__ = ["NOTES_KEY", "Notes"]
@@ -11,70 +11,77 @@ NOTES_KEY: Final = "loopmend"
 """The key of the store that holds the notes; nothing else is written there."""
 
 _KEPT: Final = 20
-_LONGEST: Final = 500
+_ISSUE: Final = "issue"
 
 
-@dataclass(slots=True)
 class Notes:
-    """The notes of one context.
+    """The notes of one context: `kept` for good, and `turn` until the user's next message.
 
-    >>> Notes.of({"streak": 2, "delegated": ["writer"], "unknown": 1}).streak
-    2
+    >>> notes = Notes({"kept": {"streak": 2}})
+    >>> notes.kept["streak"], notes.turn
+    (2, {})
     """
 
-    streak: int = 0
-    """How many steps in a row ended with a reply that could not be mended."""
-    gave_up: bool = False
-    """Whether that happened in this turn."""
-    tokens: int = 0
-    """How many tokens this turn has used."""
-    inspected: bool = False
-    """Whether memory was looked into in this turn."""
-    composed: bool = False
-    """Whether something was composed in this turn."""
-    may_call: bool = False
-    """Whether the breaker let a call through that was not made yet: it is asked once for each."""
-    delegated: list[str] = field(default_factory=list)
-    """To whom this turn was handed over."""
-    plans: list[dict[str, Any]] = field(default_factory=list)
-    """The latest decisions that something came of, oldest first."""
-    issues: list[dict[str, Any]] = field(default_factory=list)
-    """The latest replies that were refused, oldest first."""
+    def __init__(self, stored: object = None) -> None:
+        data: dict[Any, Any] = stored if isinstance(stored, dict) else {}
+        parts = (data.get(name) for name in ("kept", "turn"))
+        self.kept, self.turn = (dict(part) if isinstance(part, dict) else {} for part in parts)
+        self._before = self._copy()
 
-    @classmethod
-    def of(cls, stored: object) -> Notes:
-        """Return what is stored, as far as it can be used: it may have been through JSON."""
-        notes = cls()
-        if isinstance(stored, dict):
-            for name in _FIELDS:
-                value = stored.get(name)
-                if type(value) is type(getattr(notes, name)):
-                    setattr(notes, name, list(value) if isinstance(value, list) else value)
-        return notes
+    def add(self, name: str, item: dict[str, Any]) -> None:
+        """Append to a list, of which the latest 20 are kept."""
+        self.kept[name] = [*self.kept.get(name, ())[1 - _KEPT :], item]
 
-    def start_turn(self) -> None:
-        """Forget what holds for one turn of the user only."""
-        self.tokens = 0
-        self.inspected = self.composed = self.gave_up = False
-        self.delegated = []
+    def note_issue(self, pattern: str | None) -> None:
+        """Note what was wrong with a reply that could not be mended, or that it was fine."""
+        if pattern is None:
+            self.kept.pop(_ISSUE, None)
+        else:
+            self.kept[_ISSUE] = {"pattern": pattern, "streak": self.streak + 1}
 
-    def plan(self, agent: str, selected: str, outcome: str) -> None:
-        """Note a decision that something came of."""
-        self.plans = [
-            *self.plans[1 - _KEPT :],
-            {"agent": agent, "selected": selected, "outcome": outcome[:_LONGEST]},
-        ]
+    @property
+    def issue(self) -> str | None:
+        """What was wrong with the latest reply, see `loopmend.FailurePattern`."""
+        return self.kept[_ISSUE]["pattern"] if self.streak else None
 
-    def issue(self, agent: str, pattern: str, outcome: str) -> None:
-        """Note a reply that was refused."""
-        self.issues = [
-            *self.issues[1 - _KEPT :],
-            {"agent": agent, "pattern": pattern, "outcome": outcome},
-        ]
+    @property
+    def streak(self) -> int:
+        """How many steps in a row ended with a reply that could not be mended."""
+        held = self.kept.get(_ISSUE)
+        return held["streak"] if isinstance(held, dict) else 0
 
-    def data(self) -> dict[str, Any]:
-        """Return the notes as JSON."""
-        return {name: getattr(self, name) for name in _FIELDS}
+    def start_turn(self, memory: object) -> None:
+        """Forget the last turn; a new context goes by the last run with the same memory."""
+        self.turn = {}
+        if not self.kept and (issue := _last_runs.get(memory)) is not None:
+            self.kept[_ISSUE] = issue
+
+    def changed(self, memory: object) -> dict[str, Any] | None:
+        """Return the notes as JSON if there is anything new, or `None`."""
+        now = self._copy()
+        if now == self._before:
+            return None
+        if now[0].get(_ISSUE) != self._before[0].get(_ISSUE):
+            _last_runs.put(memory, self.kept.get(_ISSUE))
+        return {"kept": now[0], "turn": now[1]}
+
+    def _copy(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return dict(self.kept), dict(self.turn)
 
 
-_FIELDS: Final = tuple(each.name for each in fields(Notes))
+class _LastRuns:
+    """What went wrong at the end of the last run with a memory, while that memory exists."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, tuple[weakref.ref[Any], Any]] = {}
+
+    def get(self, memory: object) -> Any:
+        found = self._held.get(id(memory))
+        return found[1] if found is not None and found[0]() is memory else None
+
+    def put(self, memory: object, issue: Any) -> None:
+        key = id(memory)
+        self._held[key] = weakref.ref(memory, lambda _: self._held.pop(key, None)), issue
+
+
+_last_runs: Final = _LastRuns()

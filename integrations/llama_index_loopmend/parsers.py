@@ -1,38 +1,45 @@
-"""Output parsers that read what models really write, and say precisely what is wrong otherwise."""
+"""Output parsers that read what models really write, and otherwise say what is wrong."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
-from copy import copy
-from dataclasses import replace
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, Union, cast
 
 from llama_index.core.agent.react.output_parser import ReActOutputParser
 from llama_index.core.agent.react.types import ActionReasoningStep, ResponseReasoningStep
 from llama_index.core.output_parsers import BaseOutputParser
-from typing_extensions import Self, override
+from typing_extensions import override
 
 from llama_index_loopmend.errors import ActionParseException
 from llama_index_loopmend.schemas import toolbox
 from llama_index_loopmend.scratchpads import JsonActionStep
 from loopmend import (
-    ActionParseError,
-    AgentAction,
     Failure,
     FailurePattern,
     ReadingConfig,
-    Retry,
-    RetryPolicy,
+    Repair,
     ToolCall,
     Turn,
-    parse_action,
     read_turn,
 )
-from loopmend import Final as Answer
-from loopmend.reading.tools import Toolbox
+from loopmend import FinalAnswer as Answer
+from loopmend.contracts import ActionParseError, AgentAction, parse_action
+from loopmend.mending import correction
+from loopmend.reading import Toolbox
+from loopmend.reading.fitting import Call, fit
 
-__all__ = ["ActionOutputParser", "ReasoningStep", "TolerantReActOutputParser"]
+__all__ = [
+    "REACT_READING",
+    "ActionOutputParser",
+    "Reading",
+    "ReasoningStep",
+    "TolerantReActOutputParser",
+    "reading",
+]
 
 ReasoningStep = Union[ActionReasoningStep, ResponseReasoningStep]
 """What one reply of a ReAct agent is: a call, or the answer."""
@@ -41,11 +48,22 @@ _ANSWERS: Final = "(Implicit) I can answer without any more tools!"
 _CALLS: Final = "(Implicit) I need to use a tool to help me answer the question."
 _NO_INPUT: Final = ("", "None", "null")
 # Where the words before a call end and its wrapping begins.
+_NATIVE: Final = re.compile(r"^Action: ([^\n() ]+)[^\n]*\n+Action Input: ", re.MULTILINE)
+_DECODER: Final = json.JSONDecoder()
+_UNANSWERED: Final = frozenset({FailurePattern.NO_ACTION, FailurePattern.NARRATED})
+_UNREAD: Final = frozenset(
+    {
+        FailurePattern.BAD_ARGUMENTS,
+        FailurePattern.MALFORMED,
+        FailurePattern.MISSING_INPUT,
+        FailurePattern.UNKNOWN_TOOL,
+    }
+)
 _WRAPPING: Final = re.compile(r"```|<[\w|/]")
 _LABEL: Final = re.compile(r"\s*Thought\s*:\s*")
 # Phrases say nothing about actions. An action counts before an answer, as in LlamaIndex's own
 # parser, because the answer was given without the tool's result.
-_REACT: Final = ReadingConfig(detect_signals="tags", action_and_answer="action")
+REACT_READING: Final = ReadingConfig(detect_signals="tags", action_and_answer="action")
 _ACTION: Final = ReadingConfig(detect_signals="tags")
 _FORM: Final = """\
 Reply with exactly one JSON object and nothing else, in one of these forms:
@@ -54,15 +72,36 @@ Reply with exactly one JSON object and nothing else, in one of these forms:
 {"type": "ask_user", "question": "<question>"}"""
 
 
+@dataclass(slots=True)
+class Reading:
+    """What an agent's parser reads in a step that a hook looks after: once, and with its tools.
+
+    >>> Reading(toolbox(["search"])).turn is None
+    True
+    """
+
+    tools: Toolbox
+    text: str = ""
+    turn: Turn | None = None
+
+    def of(self, text: str) -> Turn | None:
+        """Return what was read of a text, if it was read."""
+        return self.turn if self.text == text else None
+
+
+reading: Final[ContextVar[Reading | None]] = ContextVar("loopmend_reading", default=None)
+"""The reading of the step that is being taken."""
+
+
 class TolerantReActOutputParser(ReActOutputParser):
     r"""Reads what a ReAct agent's model really writes; a drop-in for `ReActOutputParser`.
 
-    Calls in any dialect are read, an answer needs no thought, and arguments keep their types.
-    What tells of tools without calling one, is cut off or says nothing is refused with an
-    error that LlamaIndex's agent has the model correct; other text is the answer.
+    It reads calls in any dialect, needs no thought before an answer, and keeps the types of
+    arguments. It refuses a reply that is empty or truncated, or that describes a call without
+    making it; the error makes LlamaIndex's agent ask the model again. Other text is the answer.
 
-    A reasoning step has one action: of several calls in a reply the first counts. The others
-    are not kept in the step, so that the model does not take them for done.
+    A reasoning step has one action: of several calls in a reply the first counts. The step does
+    not keep the others, so the model does not think that they ran.
 
     >>> parser = TolerantReActOutputParser(tools=["search"])
     >>> parser.parse('<tool_call>{"name": "search", "arguments": {"limit": 5}}</tool_call>')
@@ -78,47 +117,35 @@ class TolerantReActOutputParser(ReActOutputParser):
         """Make a parser.
 
         Args:
-            tools: What is on offer: LlamaIndex's tools, functions, schemas, `ToolSpec`s or
-                names. With them names and arguments are put right and unknown tools refused.
-            config: How to read; by default an action counts before an answer beside it.
+            tools: The available tools: LlamaIndex's tools, functions, schemas, `ToolSpec`s or
+                names. With them the parser repairs names and arguments and refuses unknown tools.
+            config: How to read; by default an action takes precedence over an answer next to it.
 
         Raises:
-            TypeError: `tools` is one text.
+            TypeError: `tools` is one string.
         """
         self._toolbox = None if tools is None else toolbox(tools)
-        self._config = _REACT if config is None else config
-        self._latest: tuple[str, Turn] = ("", Turn())
-
-    def with_tools(self, tools: Iterable[Any]) -> Self:
-        """Return a copy that knows these tools, such as those that are offered in one step.
-
-        >>> TolerantReActOutputParser().with_tools(["search"]).read("Action: seek[x]").failure.tool
-        'seek'
-        """
-        made = copy(self)
-        made._toolbox = toolbox(tools)  # noqa: SLF001 - of its own kind
-        made._latest = ("", Turn())  # noqa: SLF001
-        return made
+        self._config = REACT_READING if config is None else config
 
     def read(self, output: str) -> Turn:
-        """Return the turn that a reply is, with what had to be put right or why it failed.
+        """Return the turn of a reply, with its repairs or why it failed.
 
         >>> TolerantReActOutputParser().read("Answer: 42").actions
-        (Final(content='42', type='final'),)
+        (FinalAnswer(content='42', type='final'),)
         """
-        # Whoever asks a parser usually asks about the reply that it has just parsed.
-        text, turn = self._latest
-        if text != output or not text:
-            turn = read_turn(output, tools=self._toolbox, config=self._config)
-            self._latest = output, turn
+        here = reading.get()
+        tools = self._toolbox if here is None else here.tools
+        turn = _as_native(output, read_turn(output, tools=tools, config=self._config), tools)
+        if here is not None:
+            here.text, here.turn = output, turn
         return turn
 
     def step_of(self, turn: Turn, output: str) -> ReasoningStep:
-        """Return the step that a turn is.
+        """Return the reasoning step for a turn.
 
         Args:
-            turn: What was read.
-            output: The text that it was read from.
+            turn: What the reader found.
+            output: The text of the reply.
 
         Raises:
             ActionParseException: The turn failed, and no action was salvaged.
@@ -128,7 +155,10 @@ class TolerantReActOutputParser(ReActOutputParser):
         'It is 4.'
         """
         if not turn.actions and turn.failure is not None:
-            raise ActionParseException(output, turn, turn.failure, self.correct(turn))
+            # A hook that looks after the step has words of its own.
+            here = reading.get()
+            words = self._words(turn.failure) if here is None else turn.failure.message
+            raise ActionParseException(output, turn, turn.failure, words)
         action = turn.actions[0] if turn.actions else Answer(output.strip())
         if isinstance(action, ToolCall):
             return JsonActionStep(
@@ -139,24 +169,24 @@ class TolerantReActOutputParser(ReActOutputParser):
         said = action.content if isinstance(action, Answer) else action.question
         return ResponseReasoningStep(thought=turn.thought or _ANSWERS, response=said)
 
-    def correct(self, turn: Turn, attempt: int = 0) -> str:
-        """Return what to tell the model about a turn that failed.
+    @property
+    def toolbox(self) -> Toolbox | None:
+        """The available tools, in the core's form."""
+        return self._toolbox
 
-        Args:
-            turn: What was read.
-            attempt: How often the model was already corrected; the words become firmer.
-        """
-        return _correction("react", turn, attempt, self._toolbox)
+    def _words(self, failure: Failure) -> str:
+        return correction(failure, "react", self._toolbox, answer_label="Answer")
 
     @override
     def parse(self, output: str, is_streaming: bool = False) -> ReasoningStep:
-        """Read a reply into the step that it is.
+        """Read a reply into a reasoning step.
 
-        While it streams, a reply is read as LlamaIndex does, because nothing can be said for
-        sure about the beginning of one.
+        While a reply streams, the parser reads it as LlamaIndex does, because its beginning alone
+        is not certain.
 
         Raises:
-            ActionParseException: It cannot be read for sure; a `ValueError`, as agents need it.
+            ActionParseException: The reply cannot be read with certainty; a `ValueError`, as
+                agents need it.
         """
         if is_streaming:
             return cast("ReasoningStep", super().parse(output, is_streaming=True))
@@ -183,15 +213,15 @@ class ActionOutputParser(BaseOutputParser):
         """Make a parser.
 
         Args:
-            tools: What is on offer, as for `TolerantReActOutputParser`.
-            reading: Whether any dialect is read, with several calls the first, or only exactly
-                the JSON object that was asked for; then nothing is repaired and the tools are
-                only told to the model.
+            tools: The available tools, as for `TolerantReActOutputParser`.
+            reading: Whether to read any dialect (of several calls, the first), or only exactly
+                the requested JSON object; then the parser repairs nothing and only tells the
+                model about the tools.
             config: How to read any dialect.
 
         Raises:
-            TypeError: `tools` is one text.
-            ValueError: There is no such reading.
+            TypeError: `tools` is one string.
+            ValueError: `reading` is unknown.
         """
         if reading not in ("contract", "tolerant"):
             msg = f"`reading` must be 'contract' or 'tolerant', not {reading!r}"
@@ -205,25 +235,24 @@ class ActionOutputParser(BaseOutputParser):
         """Read a reply into an action.
 
         Raises:
-            ActionParseException: It cannot be read for sure.
+            ActionParseException: The reply cannot be read with certainty.
         """
         return self._exactly(output) if self._reading == "contract" else self._tolerantly(output)
 
     @override
     def format(self, query: str) -> str:
-        """Append to a query what the model is told about the form of its reply."""
+        """Append to a query what to tell the model about the form of its reply."""
         names = "" if self._toolbox is None else ", ".join(self._toolbox.tools)
-        told = f"{_FORM}\nThe tools are: {names}." if names else _FORM
+        told = f"{_FORM}\nAvailable tools: {names}." if names else _FORM
         return f"{query}\n\n{told}" if query else told
 
-    def correct(self, turn: Turn, attempt: int = 0) -> str:
-        """Return what to tell the model about a turn that failed.
+    @property
+    def toolbox(self) -> Toolbox | None:
+        """The available tools, in the core's form."""
+        return self._toolbox
 
-        Args:
-            turn: What was read.
-            attempt: How often the model was already corrected; the words become firmer.
-        """
-        return _correction("json", turn, attempt, self._toolbox)
+    def _words(self, failure: Failure) -> str:
+        return correction(failure, "json", self._toolbox)
 
     def _tolerantly(self, output: str) -> AgentAction:
         turn = read_turn(output, tools=self._toolbox, config=self._config)
@@ -231,7 +260,7 @@ class ActionOutputParser(BaseOutputParser):
             return turn.actions[0]
         if turn.failure is None:  # a signal, which is all it says
             return Answer(output.strip())
-        raise ActionParseException(output, turn, turn.failure, self.correct(turn))
+        raise ActionParseException(output, turn, turn.failure, self._words(turn.failure))
 
     def _exactly(self, output: str) -> AgentAction:
         try:
@@ -239,7 +268,7 @@ class ActionOutputParser(BaseOutputParser):
         except ActionParseError as error:
             failure = _failure(output, error)
             turn = Turn(failure=failure)
-            raise ActionParseException(output, turn, failure, self.correct(turn)) from error
+            raise ActionParseException(output, turn, failure, self._words(failure)) from error
 
 
 def _failure(output: str, error: ActionParseError) -> Failure:
@@ -252,12 +281,62 @@ def _failure(output: str, error: ActionParseError) -> Failure:
     return Failure(pattern, str(error), (0, len(output)))
 
 
-def _correction(
-    dialect: Literal["react", "json"], turn: Turn, attempt: int, tools: Toolbox | None
-) -> str:
-    policy = RetryPolicy(max_retries=attempt + 1, dialect=dialect)
-    decision = policy.decide(turn, attempt, tools)
-    return decision.messages[0].content if isinstance(decision, Retry) else ""
+def _as_native(output: str, turn: Turn, tools: Toolbox | None) -> Turn:
+    """Return a call as LlamaIndex's own parser reads it, where that makes more of the input.
+
+    It takes the first word for the tool and the first object for the input, whatever stands around
+    it: `Action Input: QueryEngineTool({"input": "Oslo"})`.
+    """
+    if turn.failure is not None and turn.failure.pattern in _UNANSWERED:
+        return _native_answer(output) or turn
+    found = _NATIVE.search(output)
+    if found is None or not _may_be_native(turn):
+        return turn
+    start = output.find("{", found.end())
+    try:
+        given, end = _DECODER.raw_decode(output, start) if start >= 0 else (None, 0)
+    except (ValueError, RecursionError):
+        return turn
+    if not isinstance(given, dict) or not _holds(turn, output[start:end]):
+        return turn
+    repairs: list[Repair] = []
+    call = fit(Call(found[1], given, (start, end)), tools, repairs)
+    if isinstance(call, Failure) or repairs or not _takes(tools, call):
+        return turn
+    repair = Repair("took the object out of the input", (start, end))
+    thought = turn.thought or output[: found.start()].strip() or None
+    return Turn((call,), thought, None, None, "repaired", (repair,), "react", (found.start(), end))
+
+
+def _native_answer(output: str) -> Turn | None:
+    """Return the answer that LlamaIndex's own parser reads: it need not stand at a line's start."""
+    thought = output.find("Thought:")
+    answer = output.find("Answer:", thought)
+    text = output[answer + len("Answer:") :].strip()
+    if thought < 0 or answer < 0 or "Action:" in output[:answer] or not text:
+        return None
+    said = output[thought + len("Thought:") : answer].strip()
+    return Turn((Answer(text),), said, dialect="react", span=(answer, len(output)))
+
+
+def _takes(tools: Toolbox | None, call: ToolCall) -> bool:
+    spec = None if tools is None else tools.find(call.name)
+    return spec is None or not spec.known or set(call.arguments) <= set(spec.parameters)
+
+
+def _may_be_native(turn: Turn) -> bool:
+    if turn.failure is not None:
+        return turn.failure.pattern in _UNREAD
+    return len(turn.actions) == 1 and isinstance(turn.actions[0], ToolCall)
+
+
+def _holds(turn: Turn, written: str) -> bool:
+    """Tell whether an input holds an object in so many words, which was not read then."""
+    if turn.failure is not None:
+        return True
+    given: Any = getattr(turn.actions[0], "arguments", None)
+    values = given.values() if isinstance(given, dict) else [given]
+    return any(isinstance(value, str) and written in value for value in values)
 
 
 def _words_before(turn: Turn, output: str) -> str:

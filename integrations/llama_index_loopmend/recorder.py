@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any, Final, TypeVar
 
 from llama_index_instrumentation import get_dispatcher
+from llama_index_instrumentation.dispatcher import active_instrument_tags
 from workflows.events import Event, StopEvent
 from workflows.handler import WorkflowHandler
 
@@ -27,19 +28,20 @@ _here: ContextVar[tuple[TraceRecorder, ...]] = ContextVar("loopmend_recorders", 
 
 
 class TraceRecorder(KeptTraces):
-    """Keeps a trace of each run, and never breaks one: what goes wrong here is logged, once.
+    """Keeps a trace of each run, and never breaks one: it logs its own errors, once.
 
     Either hand it a run, which leaves the events to you:
 
         async for event in recorder.tee(agent.run(user_msg="…", memory=memory)):
             ...
 
-    or let it look on from outside, with `attach` for all runs of the process or `record_traces`
-    for those of a block. Do one of the two: a run that is seen twice is recorded twice.
+    or let it watch from outside, with `attach` for all runs of the process or `record_traces`
+    for those of a block. Do only one of the two: otherwise it records the run twice.
 
     Args:
-        max_iterations: The cap on steps, where the run does not tell it.
-        max_traces: How many traces to keep, and how many runs to follow at once; the oldest go.
+        max_iterations: The cap on steps, if the run does not report it.
+        max_traces: How many traces to keep, and how many runs to follow at once; the oldest go
+            first.
         on_trace: Called with each trace when its run has ended.
 
     >>> recorder = TraceRecorder(max_traces=100)
@@ -61,16 +63,16 @@ class TraceRecorder(KeptTraces):
     def tee(self, handler: WorkflowHandler) -> AsyncGenerator[Event, None]:
         """Pass on the events of a run as they come, and record it.
 
-        A run has one stream of events, and this takes it. The result, or what was raised, is
-        there by awaiting the handler, as always.
+        A run has only one stream of events, and this consumes it. To get the result or the
+        exception, await the handler, as always.
         """
         return self._follow(handler, self._run_of(handler))
 
     async def record(self, handler: WorkflowHandler) -> Trace | None:
-        """Follow a run to its end and return its trace, also if the run fails.
+        """Follow a run to its end and return its trace, even if the run fails.
 
-        The result, or what was raised, is there by awaiting the handler. There is no trace only
-        where recording it went wrong, which is logged.
+        To get the result or the exception, await the handler. There is no trace only if recording
+        it went wrong, which the recorder logs.
         """
         run = self._run_of(handler)
         async for _ in self._follow(handler, run):
@@ -78,7 +80,7 @@ class TraceRecorder(KeptTraces):
         return self._safely("record", run.trace)
 
     def attach(self) -> TraceRecorder:
-        """Record all agents' runs of this process from now on, until `detach`.
+        """Record all agent runs of this process from now on, until `detach`.
 
         >>> recorder = TraceRecorder().attach()
         >>> recorder.detach()
@@ -89,7 +91,7 @@ class TraceRecorder(KeptTraces):
         return self
 
     def detach(self) -> None:
-        """Stop what `attach` began; runs that have not ended are forgotten."""
+        """Stop recording; forgets runs that have not ended."""
         with self._lock:
             spans, self._spans = self._spans, None
         if spans is not None:
@@ -97,11 +99,14 @@ class TraceRecorder(KeptTraces):
 
     def _run_of(self, handler: WorkflowHandler) -> Run:
         workflow = getattr(handler, "_workflow", None)
+        # Who records the run of an agent in a tool does so in the run that the tool is part of.
+        parent = active_instrument_tags.get().get("llamaindex.run_id")
         return Run(
             id=getattr(handler, "run_id", None),
             max_iterations=self.max_iterations,
             max_seconds=getattr(workflow, "_timeout", None),
             tools=self._safely("tools", tools_of, workflow),
+            parent=parent,
         )
 
     async def _follow(self, handler: WorkflowHandler, run: Run) -> AsyncGenerator[Event, None]:
@@ -145,9 +150,9 @@ def record_traces(
     max_traces: int = 1000,
     on_trace: Callable[[Trace], object] | None = None,
 ) -> Iterator[TraceRecorder]:
-    """Record the agents' runs that are started in this block and end in it.
+    """Record the agent runs that start and end in this block.
 
-    Runs that other tasks or threads start meanwhile are not recorded. The arguments are those
+    It does not record runs that other tasks or threads start meanwhile. The arguments are those
     of `TraceRecorder`.
 
     >>> with record_traces() as recorder:

@@ -32,9 +32,9 @@ from workflows.events import (
     WorkflowTimedOutEvent,
 )
 
-from llama_index_loopmend.events import REFUSED, ProtocolIssueEvent
+from llama_index_loopmend.events import ProtocolIssueEvent
 from llama_index_loopmend.provider import tokens_of
-from llama_index_loopmend.steps import ASKED, REFUSED_BEFORE
+from llama_index_loopmend.steps import ASKED, ENDED, PLAN, REFUSED
 from loopmend.reading.response import read_response
 from loopmend.traces.stop import StopReason, stop_of
 from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall, TraceError
@@ -65,7 +65,7 @@ class Run:
     ('Oslo', 'final_answer')
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all by name
         self,
         *,
         id: str | None = None,
@@ -73,10 +73,12 @@ class Run:
         question: str | None = None,
         max_seconds: float | None = None,
         tools: Sequence[str] | None = None,
+        parent: str | None = None,
     ) -> None:
         self.ended = False
         """Whether it is known how the run ended."""
-        self._id = id
+        self.id = id
+        """The run's id."""
         self._limits = Limits(max_iterations, max_seconds)
         self._question = question
         self._tools = tools
@@ -89,11 +91,13 @@ class Run:
         self._refused: list[dict[str, str]] = []
         self._unasked = False
         self._waiting = False
+        self._ended_by: str | None = None
         self._failed_in: str | None = None
         self._answer: str | None = None
         self._reason: str | None = None
         self._error: TraceError | None = None
-        self._metadata: dict[str, Any] = {}
+        # The run that a tool of another agent started is part of that agent's run.
+        self._metadata: dict[str, Any] = {} if parent is None else {"parent_id": parent}
 
     def see(self, event: object) -> None:
         """Take in an event; one that says nothing about the run is passed over."""
@@ -129,7 +133,7 @@ class Run:
         """Take in what a step of the workflow raised; the run may go on if it is tried again."""
         told = _told(error, step)
         # Spans do not see what is streamed; an error of a tool may come from another run.
-        named = vars(error).get(REFUSED_BEFORE, ()) if step == _ASKING else ()
+        named = vars(error).get(REFUSED, ()) if step == _ASKING else ()
         refused = self._refused or list(named)
         # What the last one says is what the error is about, where that is ours.
         last = refused.pop() if refused and told.kind == _OURS else None
@@ -173,7 +177,7 @@ class Run:
             error=self._error,
             framework="llama_index",
             seconds=self._seconds,
-            id=self._id,
+            id=self.id,
             tools=self._tools,
             metadata=self._metadata,
         )
@@ -182,7 +186,8 @@ class Run:
         if self._error is None and self._reason != StopReason.FINAL_ANSWER.value:
             return trace
         stop = stop_of(trace).reason
-        return trace if stop is StopReason.ABANDONED else trace.with_reason(stop.value)
+        unclear = stop in (StopReason.UNKNOWN, StopReason.HOST_ERROR)
+        return trace if unclear else trace.with_reason(stop.value)
 
     def _asks(self, messages: Sequence[ChatMessage]) -> None:
         self._streamed = None
@@ -199,6 +204,10 @@ class Run:
         self._flush([{**each, "agent": agent} for each in output.get(REFUSED) or ()])
         if self._question is None:
             self._question = output.get(ASKED)
+        if (plan := output.get(PLAN)) is not None:
+            self._metadata.setdefault("plans", []).append({**plan, "step": len(self._steps)})
+        # A planned agent says why it, and not the model, ended the run.
+        self._ended_by = output.get(ENDED)
         self._steps.append(_step(output, self._since(self._asked_at)))
         self._asked_at = self._streamed = None
 
@@ -261,7 +270,7 @@ class Run:
             self._reason = StopReason.MAX_ITERATIONS.value
             self._metadata["early_stopping"] = "generate"
             return
-        self._reason = StopReason.FINAL_ANSWER.value
+        self._reason = self._ended_by or StopReason.FINAL_ANSWER.value
         if self._steps:
             self._steps[-1] = replace(self._steps[-1], answer=self._answer)
 

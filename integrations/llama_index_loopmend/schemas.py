@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from llama_index.core.tools import ToolMetadata
 
 from loopmend import ToolSpec
-from loopmend.reading.tools import Toolbox
+from loopmend.reading import Toolbox
 
-__all__ = ["tool_spec", "tool_specs", "toolbox"]
+__all__ = ["cached_toolbox", "tool_spec", "tool_specs", "toolbox"]
 
 # An agent offers its tools anew at each step, and writing a schema down takes longer than
 # reading the turn. The schema of a class does not change; names may, and are not kept.
 _DESCRIBED: WeakKeyDictionary[type, Mapping[str, Any]] = WeakKeyDictionary()
+
+
+# Tools are kept with it: an id means nothing any more once they are gone.
+_LATEST: Final[OrderedDict[tuple[int, ...], tuple[tuple[Any, ...], Toolbox]]] = OrderedDict()
+_MOST: Final = 64
 
 
 def tool_specs(tools: Iterable[Any]) -> list[ToolSpec]:
@@ -31,7 +37,7 @@ def tool_specs(tools: Iterable[Any]) -> list[ToolSpec]:
     ['search', 'wiki']
     """
     if isinstance(tools, (str, Mapping)):
-        msg = f"`tools` must be several tools, not one {type(tools).__name__}"
+        msg = f"`tools` must be a collection of tools, not one {type(tools).__name__}"
         raise TypeError(msg)
     return [spec for tool in tools if (spec := tool_spec(tool)) is not None]
 
@@ -65,6 +71,22 @@ def toolbox(tools: Iterable[Any] | Toolbox) -> Toolbox:
     return tools if isinstance(tools, Toolbox) else Toolbox(tool_specs(tools))
 
 
+def cached_toolbox(tools: Sequence[Any]) -> Toolbox:
+    """Return the toolbox of the tools of a step, which seldom change from step to step.
+
+    >>> tools = ["search"]
+    >>> cached_toolbox(tools) is cached_toolbox(tools)
+    True
+    """
+    key = tuple(map(id, tools))
+    known = _LATEST.get(key)
+    if known is None:
+        known = _LATEST[key] = tuple(tools), toolbox(tools)
+        while len(_LATEST) > _MOST:
+            _LATEST.popitem(last=False)
+    return known[1]
+
+
 def _of_metadata(metadata: ToolMetadata) -> ToolSpec | None:
     name = metadata.name
     if not name:
@@ -73,7 +95,8 @@ def _of_metadata(metadata: ToolMetadata) -> ToolSpec | None:
         parameters = _parameters(metadata)
     except Exception:  # noqa: BLE001 - whatever a schema of others raises, the name is known
         return ToolSpec(name)
-    return ToolSpec.of({"name": name, "parameters": parameters})
+    about = metadata.description
+    return ToolSpec.of({"name": name, "description": about, "parameters": parameters})
 
 
 def _parameters(metadata: ToolMetadata) -> Mapping[str, Any]:

@@ -6,10 +6,10 @@ An agent of another kind may keep none that we know of; then `key` is `None`.
 
 from __future__ import annotations
 
-import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 from llama_index.core.agent.react.types import (
     ActionReasoningStep,
@@ -18,39 +18,24 @@ from llama_index.core.agent.react.types import (
     ResponseReasoningStep,
 )
 from llama_index.core.agent.workflow import AgentOutput
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.tools import ToolSelection
 from typing_extensions import override
 
-from loopmend import Failure
+from llama_index_loopmend.messages import calling, chat_messages, core_messages, text_of
+from loopmend import Message
 from loopmend._repr import written
+from loopmend.mending import Form, NativeCall
 
 __all__ = [
     "CodePad",
     "CorrectionStep",
     "JsonActionStep",
-    "MessagePad",
     "ReasoningPad",
     "RefusedStep",
     "Scratchpad",
-    "calling",
     "scratchpad_of",
-    "selection",
 ]
-
-_NOT_RUN: Final = "Not run, because another call of the same reply could not be used."
-
-
-def selection(name: str, arguments: Any, id: str | None = None) -> ToolSelection:
-    """Return a call as LlamaIndex wants it, with an id of its own unless it has one.
-
-    >>> selection("add", {"a": 1}, "call_1").tool_kwargs
-    {'a': 1}
-    """
-    given = arguments if isinstance(arguments, dict) else {"input": arguments}
-    return ToolSelection(
-        tool_id=id or f"call_{uuid.uuid4().hex}", tool_name=name, tool_kwargs=given
-    )
 
 
 class JsonActionStep(ActionReasoningStep):
@@ -103,43 +88,103 @@ class CorrectionStep(ObservationReasoningStep):
         return self.observation
 
 
-class Scratchpad(ABC):
-    """How one kind of agent keeps what it did so far."""
+class Scratchpad:
+    """Messages, as `FunctionAgent` keeps them.
+
+    >>> Scratchpad("scratchpad").answer("", "3")[0].content
+    '3'
+    """
+
+    form: Form = "native"
+    """How the agent asks for calls."""
 
     def __init__(self, key: str | None) -> None:
         self.key = key
         """Where in the context's store it is kept."""
 
-    @abstractmethod
-    def refused(self, output: AgentOutput, failure: Failure, words: str) -> list[Any]:
-        """Return the entries that show a refused reply and its correction."""
+    def asked(self, messages: Sequence[Message]) -> list[Any]:
+        """Return the entries of what is added when the model is asked again."""
+        return chat_messages(messages)
 
-    @abstractmethod
-    def answer(self, thought: str, text: str) -> list[Any]:
+    def core(self, entries: Sequence[Any]) -> list[Message]:
+        """Return the entries as the core's messages."""
+        return core_messages(entries)
+
+    def answer(self, thought: str, text: str) -> list[Any]:  # noqa: ARG002 - others keep it
         """Return the entries of an answer."""
+        return [ChatMessage(role=MessageRole.ASSISTANT, content=text)]
 
-    @abstractmethod
     def calls(self, thought: str, calls: Sequence[ToolSelection]) -> list[Any]:
         """Return the entries of calls that are made."""
+        return [calling(thought, calls)]
 
-    @abstractmethod
+    def entries(self, output: AgentOutput, thought: str) -> list[Any]:  # noqa: ARG002 - as above
+        """Return what the agent would have noted of an output."""
+        return [output.response]
+
     def messages(self, entries: Sequence[Any]) -> list[ChatMessage]:
         """Return the entries as messages, without calls that nobody answered."""
+        seen: list[ChatMessage] = list(entries)
+        while seen and _has_calls(seen[-1]):
+            seen.pop()
+        return seen
 
-    @abstractmethod
     def after_result(self, entries: Sequence[Any]) -> bool:
-        """Tell whether the last thing that happened is a tool's result."""
+        """Tell whether a tool's result came last, so that saying nothing is a way to finish."""
+        return bool(entries) and entries[-1].role == MessageRole.TOOL
+
+
+class CodePad(Scratchpad):
+    """Messages, as `CodeActAgent` keeps them: its calls are part of the text.
+
+    >>> CodePad("scratchpad").form
+    'code'
+    """
+
+    form = "code"
+
+    @override
+    def asked(self, messages: Sequence[Message]) -> list[Any]:
+        """Return them without calls: providers take those only where tools are on offer."""
+        said = [replace(m, role="user" if m.role == "tool" else m.role, calls=()) for m in messages]
+        return chat_messages(message for message in said if message.content.strip())
 
 
 class ReasoningPad(Scratchpad):
-    """Reasoning steps, as `ReActAgent` keeps them."""
+    """Reasoning steps, as `ReActAgent` keeps them.
+
+    >>> ReasoningPad("current_reasoning").answer("", "3")[0].response
+    '3'
+    """
+
+    form = "react"
 
     @override
-    def refused(self, output: AgentOutput, failure: Failure, words: str) -> list[Any]:
-        """Show the reply and the correction in the order in which they came."""
-        text = output.response.content or ""
-        shown = [RefusedStep(text=text)] if text.strip() else []
-        return [*shown, CorrectionStep(observation=words)]
+    def asked(self, messages: Sequence[Message]) -> list[Any]:
+        """Return refused replies and corrections as steps."""
+        return [
+            RefusedStep(text=message.content)
+            if message.role == "assistant"
+            else CorrectionStep(observation=message.content)
+            for message in messages
+        ]
+
+    @override
+    def core(self, entries: Sequence[Any]) -> list[Message]:
+        """Return actions as calls and observations as their results."""
+        found: list[Message] = []
+        open_calls: list[str] = []  # several actions may come before their observations
+        for at, entry in enumerate(entries):
+            if isinstance(entry, ActionReasoningStep):
+                open_calls.append(str(at))
+                call = NativeCall(entry.action, entry.action_input, str(at))
+                found.append(Message("assistant", calls=(call,)))
+            elif isinstance(entry, ObservationReasoningStep):
+                id = open_calls.pop(0) if open_calls else None
+                found.append(Message("tool", str(entry.observation), call_id=id))
+            else:
+                found.append(Message("assistant", entry.get_content()))
+        return found
 
     @override
     def answer(self, thought: str, text: str) -> list[Any]:
@@ -153,6 +198,13 @@ class ReasoningPad(Scratchpad):
             JsonActionStep(thought=thought, action=c.tool_name, action_input=c.tool_kwargs)
             for c in calls
         ]
+
+    @override
+    def entries(self, output: AgentOutput, thought: str) -> list[Any]:
+        """Return the actions, or the answer."""
+        if output.tool_calls:
+            return self.calls(thought, output.tool_calls)
+        return self.answer(thought, text_of(output))
 
     @override
     def messages(self, entries: Sequence[Any]) -> list[ChatMessage]:
@@ -169,96 +221,25 @@ class ReasoningPad(Scratchpad):
         return False
 
 
-class MessagePad(Scratchpad):
-    """Messages, as `FunctionAgent` keeps them."""
-
-    @override
-    def refused(self, output: AgentOutput, failure: Failure, words: str) -> list[Any]:
-        """Show the reply, and answer each of its calls: providers want that."""
-        calls = [call for call in output.tool_calls if call.tool_id]
-        if not calls:
-            return _told(output, words)
-        text = output.response.content or ""
-        at_fault = next((c for c in calls if c.tool_name == failure.tool), calls[0])
-        answers = [_result(call, words if call is at_fault else _NOT_RUN) for call in calls]
-        return [calling(text, calls), *answers]
-
-    @override
-    def answer(self, thought: str, text: str) -> list[Any]:
-        """Return the message."""
-        return [_assistant(text)]
-
-    @override
-    def calls(self, thought: str, calls: Sequence[ToolSelection]) -> list[Any]:
-        """Return the message with the calls as the provider's own."""
-        return [calling(thought, calls)]
-
-    @override
-    def messages(self, entries: Sequence[Any]) -> list[ChatMessage]:
-        """Return the messages up to the last one whose calls were answered."""
-        seen: list[ChatMessage] = list(entries)
-        while seen and _has_calls(seen[-1]):
-            seen.pop()
-        return seen
-
-    @override
-    def after_result(self, entries: Sequence[Any]) -> bool:
-        """Tell whether the last message is a tool's."""
-        return bool(entries) and entries[-1].role == MessageRole.TOOL
-
-
-class CodePad(MessagePad):
-    """Messages, as `CodeActAgent` keeps them: its calls are part of the text."""
-
-    @override
-    def refused(self, output: AgentOutput, failure: Failure, words: str) -> list[Any]:
-        """Show the text, and no calls: providers take those only where tools are on offer."""
-        return _told(output, words)
-
-
 def scratchpad_of(agent: object) -> Scratchpad:
     """Return how an agent keeps what it did, told by the fields that LlamaIndex's agents have.
 
     >>> scratchpad_of(object()).key is None
     True
     """
-    known = getattr(type(agent), "model_fields", {})
+    kind: Any = type(agent)
+    pad, field = _kind_of_pad(kind)
+    return pad(getattr(agent, field) if field else None)
+
+
+@lru_cache(maxsize=256)
+def _kind_of_pad(kind: Any) -> tuple[type[Scratchpad], str | None]:
+    # Looked up in the class: asking an instance for what it does not have takes its time.
+    known = getattr(kind, "model_fields", {})
     if "reasoning_key" in known:
-        return ReasoningPad(agent.reasoning_key)  # type: ignore[attr-defined] # a field of its
-    key = getattr(agent, "scratchpad_key", None) if "scratchpad_key" in known else None
-    return CodePad(key) if "code_execute_fn" in known else MessagePad(key)
-
-
-def _told(output: AgentOutput, words: str) -> list[ChatMessage]:
-    text = output.response.content or ""
-    said = [_assistant(text)] if text.strip() else []
-    return [*said, ChatMessage(role=MessageRole.USER, content=words)]
-
-
-def _assistant(text: str) -> ChatMessage:
-    return ChatMessage(role=MessageRole.ASSISTANT, content=text)
-
-
-def calling(text: str, calls: Sequence[ToolSelection]) -> ChatMessage:
-    """Return a message that makes calls as the provider's own.
-
-    >>> calling("Let me see.", [selection("add", {"a": 1}, "call_1")]).blocks[1].tool_name
-    'add'
-    """
-    said = [TextBlock(text=text)] if text.strip() else []
-    made = [
-        ToolCallBlock(tool_call_id=c.tool_id, tool_name=c.tool_name, tool_kwargs=c.tool_kwargs)
-        for c in calls
-    ]
-    return ChatMessage(role=MessageRole.ASSISTANT, blocks=[*said, *made])
-
-
-def _result(call: ToolSelection, words: str) -> ChatMessage:
-    return ChatMessage(
-        role=MessageRole.TOOL,
-        content=words,
-        additional_kwargs={"tool_call_id": call.tool_id, "name": call.tool_name},
-    )
+        return ReasoningPad, "reasoning_key"
+    field = "scratchpad_key" if "scratchpad_key" in known else None
+    return CodePad if "code_execute_fn" in known else Scratchpad, field
 
 
 def _has_calls(message: ChatMessage) -> bool:

@@ -1,10 +1,10 @@
-"""A language model that follows a script, to test agents with: yours and ours."""
+"""A language model that follows a script, for testing agents."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Union
+from typing import Any, Literal, Union
 
 from llama_index.core.base.llms.types import (
     ChatMessage,
@@ -44,7 +44,7 @@ def call(name: str, _id: str = "call_1", /, **arguments: Any) -> ChatMessage:
 
 
 class ScriptedLLM(FunctionCallingLLM):
-    """Says one line of a script after the other, and remembers what it was asked.
+    """Replies with one line of a script after another, and remembers what it was asked.
 
     It can call tools, streams in small chunks, and is really async.
 
@@ -58,21 +58,39 @@ class ScriptedLLM(FunctionCallingLLM):
     repeat: bool = False
     """Whether to start again at the end of the script instead of failing."""
     raw: Any = None
-    """What the provider is made to send along, such as `{"usage": {…}}`."""
+    """What the provider sends along, such as `{"usage": {…}}`."""
     pause: float = 0.0
     """How many seconds pass between two chunks of an async stream."""
+    schema_argument: Literal["format", "response_format"] | None = None
+    """How its client takes a JSON schema to decode by; `None` if it takes none."""
+    refuses: bool = False
+    """Whether the provider refuses a schema, as servers without support do."""
 
     _asked: list[list[ChatMessage]] = PrivateAttr(default_factory=list)
+    _schemas: list[Any] = PrivateAttr(default_factory=list)
 
     @property
     def asked(self) -> list[list[ChatMessage]]:
-        """What it was asked, one list of messages for each time."""
+        """What it was asked: one list of messages per call."""
         return self._asked
+
+    @property
+    def schemas(self) -> list[Any]:
+        """The schemas to decode by: one for each call that had one."""
+        return self._schemas
+
+    def _constrained(self, kwargs: dict[str, Any]) -> None:
+        given = kwargs.get("format") or kwargs.get("response_format")
+        if given is not None:
+            if self.refuses:
+                msg = "unknown argument: response_format"
+                raise ValueError(msg)
+            self._schemas.append(given)
 
     @classmethod
     @override
     def class_name(cls) -> str:
-        """Return the name under which LlamaIndex writes it down."""
+        """Return the name that LlamaIndex serializes it under."""
         return "ScriptedLLM"
 
     @property
@@ -85,7 +103,7 @@ class ScriptedLLM(FunctionCallingLLM):
         at = len(self._asked)
         self._asked.append(list(messages))
         if at >= len(self.script) and not self.repeat:
-            msg = f"the script has {len(self.script)} lines, but the model was asked once more"
+            msg = f"the script has {len(self.script)} lines, but the model was asked again"
             raise AssertionError(msg)
         line: Line = self.script[at % len(self.script)]
         if isinstance(line, Exception):
@@ -108,13 +126,15 @@ class ScriptedLLM(FunctionCallingLLM):
     @llm_chat_callback()
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Say the next line."""
+        self._constrained(kwargs)
         return ChatResponse(message=self._next(messages), raw=self.raw)
 
     @override
     @llm_chat_callback()
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        """Say the next line, and let others run before."""
+        """Say the next line, after letting other tasks run."""
         await asyncio.sleep(self.pause)
+        self._constrained(kwargs)
         return ChatResponse(message=self._next(messages), raw=self.raw)
 
     @override
@@ -128,7 +148,7 @@ class ScriptedLLM(FunctionCallingLLM):
     async def astream_chat(
         self, messages: Sequence[ChatMessage], **kwargs: Any
     ) -> ChatResponseAsyncGen:
-        """Say the next line in pieces, and let others run in between."""
+        """Say the next line in pieces, letting other tasks run in between."""
         message = self._next(messages)
 
         async def chunks() -> ChatResponseAsyncGen:
@@ -150,7 +170,7 @@ class ScriptedLLM(FunctionCallingLLM):
     async def acomplete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponse:
-        """Say the next line as a completion, and let others run before."""
+        """Say the next line as a completion, after letting other tasks run."""
         await asyncio.sleep(self.pause)
         message = self._next([ChatMessage(content=prompt)])
         return CompletionResponse(text=message.content or "", raw=self.raw)
@@ -169,7 +189,7 @@ class ScriptedLLM(FunctionCallingLLM):
     async def astream_complete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponseAsyncGen:
-        """Say the next line as a completion in pieces, and let others run in between."""
+        """Say the next line as a completion in pieces, letting other tasks run in between."""
         message = self._next([ChatMessage(content=prompt)])
 
         async def chunks() -> CompletionResponseAsyncGen:

@@ -24,9 +24,13 @@ _arrived: Final[ContextVar[Arrived | None]] = ContextVar("loopmend_arrived", def
 
 
 class _Listener(BaseCallbackHandler):
-    """Keeps the pieces of arguments; it keeps them where the call of the model was made."""
+    """Keeps the pieces of arguments; it keeps them where the call of the model was made.
 
-    run_inline = True
+    LangChain may call it on another thread, but in a copy of the caller's context: what the
+    variable holds is the same there.
+    """
+
+    ignore_chat_model = True  # else each question would be written out for it as one text
 
     @override
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, **kwargs: Any) -> None:

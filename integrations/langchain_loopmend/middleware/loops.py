@@ -1,28 +1,70 @@
-"""Middleware that notices when a run goes round in circles."""
+"""Middleware that notices when a run goes in circles, and answers before its steps are used up."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Any
+import sys
+from collections.abc import Awaitable, Callable, Collection
+from typing import Annotated, Any, Final, NamedTuple, TypedDict
 
-from langchain.agents.middleware import AgentMiddleware
-from langchain.agents.middleware.types import ModelRequest, ModelResponse
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
-from typing_extensions import override
+from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain.agents.middleware.types import (
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.channels.untracked_value import UntrackedValue
+from langgraph.managed.is_last_step import RemainingStepsManager
+from langgraph.types import Command
+from typing_extensions import NotRequired, override
 
-from loopmend import CallResult, LoopPolicy, Nudge, Stop
+from langchain_loopmend.messages import ended_by
+from langchain_loopmend.middleware.made_calls import Made, calls_of, made_in
+from loopmend import LoopPolicy, StopReason
+from loopmend._arguments import require_int
+from loopmend.mending import Nudge, OnCap, Stop, answer_at_cap, ask_before_cap, check_on_cap
 
-__all__ = ["LoopGuardMiddleware"]
+__all__ = ["LoopGuardMiddleware", "LoopGuardState"]
 
 Response = ModelResponse[Any]
+Result = ModelResponse[Any] | ExtendedModelResponse[Any]
+
+_SHORTEST_ROUND: Final = 2
+"""A model's node and a node of tools."""
 
 
-class LoopGuardMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Nudges, then stops, a model that makes the same call with the same result again and again.
+class _Pace(TypedDict):
+    """How fast a run uses up its steps."""
 
-    It keeps nothing between steps: the messages since the user's last one tell. The nudge is
-    only shown to the model and never kept; the stop is an answer in the model's place, given
-    after every call was answered, so that the history stays valid.
+    left: int
+    """How many steps are left, without those after the answer."""
+    round: int
+    """How many steps the graph takes from one call of the model to the next, at most."""
+
+
+class LoopGuardState(AgentState[Any]):
+    """The agent's state, with the calls since the user's last message.
+
+    A summary of the conversation takes them out of the messages.
+    """
+
+    loop_guard: NotRequired[Annotated[Made, PrivateStateAttr]]
+    loop_guard_pace: NotRequired[Annotated[_Pace, UntrackedValue, PrivateStateAttr]]
+    loop_guard_left: NotRequired[Annotated[int, PrivateStateAttr, RemainingStepsManager]]
+
+
+class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
+    """Tells a model that it goes in circles, and answers from what was found at the step limit.
+
+    It counts the calls since the user's last message, including those that a summary removed from
+    the conversation: the same call with the same result, a tool that keeps failing, agents that
+    hand the work back and forth. The model sees the warning, but the conversation does not keep it.
+
+    When the run has only one call of the model left before its `recursion_limit`, the model is told
+    to answer. If it makes calls instead, an answer from what was found takes their place. loopmend
+    marks what it answers in the model's place, and every call has its result, so the history stays
+    valid.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -37,78 +79,132 @@ class LoopGuardMiddleware(AgentMiddleware[Any, Any, Any]):
         >>> call = {"name": "search", "args": {"query": "Oslo"}}
         >>> replies = [AIMessage("", tool_calls=[{**call, "id": str(n)}]) for n in range(9)]
         >>> agent = create_agent(Model(responses=replies), [search],
-        ...                      middleware=[LoopGuardMiddleware(soft=2, hard=3)])
+        ...                      middleware=[LoopGuardMiddleware(warn_after=2, stop_after=3)])
         >>> result = agent.invoke({"messages": [("user", "Where is Oslo?")]})
         >>> result["messages"][-1].content[:40]
-        'I stopped: search was called 3 times wit'
+        'Stopped: search was called 3 times with '
     """
 
-    def __init__(
+    state_schema = LoopGuardState
+
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         *,
-        soft: int = 3,
-        hard: int = 6,
+        warn_after: int = 2,
+        stop_after: int | None = None,
         window: int = 30,
         exclude_tools: Collection[str] = (),
+        on_cap: OnCap = "answer",
+        steps_after: int = 0,
     ) -> None:
         """Set the limits.
 
         Args:
-            soft: From so many times on the model is told.
-            hard: From so many times on the run is ended.
+            warn_after: Repeats before the model is told.
+            stop_after: Repeats before the run ends; never by default.
             window: How many of the latest calls count.
-            exclude_tools: Tools that may be repeated at will, such as those that poll.
+            exclude_tools: Tools that may repeat freely.
+            on_cap: What to do before the `recursion_limit` is reached: `"answer"` from what was
+                found, or let LangGraph `"raise"` its `GraphRecursionError`.
+            steps_after: How many other middleware take a step after the answer (`after_agent`).
 
         Raises:
-            ValueError: Not `1 < soft <= hard`.
+            ValueError: Not `1 < warn_after <= stop_after`, or another `on_cap`.
         """
         super().__init__()
-        self._policy = LoopPolicy(soft, hard, window, exclude_tools)
+        check_on_cap(on_cap)
+        self._policy = LoopPolicy(warn_after, stop_after, window, exclude_tools)
+        require_int(steps_after, "steps_after")
+        self._answers = on_cap == "answer"
+        self._steps_after = steps_after
 
     @override
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
-    ) -> Response | AIMessage:
-        """Call the model, nudge it, or answer in its place."""
-        guarded = self._guarded(request)
-        return guarded if isinstance(guarded, AIMessage) else handler(guarded)
+    ) -> Result:
+        """Call the model, tell it what it does, or answer in its place."""
+        seen, guarded = self._guarded(request)
+        response = guarded if isinstance(guarded, ModelResponse) else handler(guarded)
+        return self._noted(response, seen, request)
 
     @override
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[Response]],
-    ) -> Response | AIMessage:
-        """Call the model without blocking, nudge it, or answer in its place."""
-        guarded = self._guarded(request)
-        return guarded if isinstance(guarded, AIMessage) else await handler(guarded)
+    ) -> Result:
+        """Call the model without blocking, tell it what it does, or answer in its place."""
+        seen, guarded = self._guarded(request)
+        response = guarded if isinstance(guarded, ModelResponse) else await handler(guarded)
+        return self._noted(response, seen, request)
 
-    def _guarded(self, request: ModelRequest[Any]) -> ModelRequest[Any] | AIMessage:
-        decision = self._policy.decide(_calls(request.messages))
+    def _guarded(self, request: ModelRequest[Any]) -> tuple[_Seen, ModelRequest[Any] | Response]:
+        seen = _seen(request, self._policy.window, self._steps_after)
+        calls, asked = calls_of(seen.made), seen.made["asked"]
+        decision = self._policy.decide(calls, asked)
         if isinstance(decision, Stop):
-            return AIMessage(decision.content)
-        if isinstance(decision, Nudge):
-            return request.override(messages=[*request.messages, HumanMessage(decision.content)])
-        return request
+            answer = ended_by(StopReason.MAX_ITERATIONS, decision.content)
+            return seen, ModelResponse(result=[answer])
+        told = decision.content if isinstance(decision, Nudge) else None
+        if calls and self._answers and seen.is_last():
+            told = ask_before_cap(asked)
+        if told is None:
+            return seen, request
+        return seen, request.override(messages=[*request.messages, HumanMessage(told)])
+
+    def _noted(self, response: Response, seen: _Seen, request: ModelRequest[Any]) -> Result:
+        """Return a response, with what to remember in the state if the run goes on."""
+        if not _calls(response):
+            return response
+        if self._answers and seen.is_last() and _goes_on(response, seen.pace, request):
+            cap = answer_at_cap(calls_of(seen.made))
+            return ModelResponse(result=[ended_by(StopReason(cap.reason), cap.content)])
+        update = {"loop_guard": seen.made, "loop_guard_pace": seen.pace}
+        command: Command[Any] = Command(update=update)
+        return ExtendedModelResponse(model_response=response, command=command)
 
 
-def _calls(messages: Sequence[AnyMessage]) -> list[CallResult]:
-    """Return the answered calls since the user's last message, oldest first."""
-    found: list[CallResult] = []
-    results: dict[str, tuple[str, bool]] = {}
-    for message in reversed(messages):
-        if isinstance(message, HumanMessage):
-            break
-        if isinstance(message, ToolMessage):
-            content = message.content
-            told = content if isinstance(content, str) else repr(content)
-            results[message.tool_call_id] = told, message.status == "error"
-        elif isinstance(message, AIMessage):
-            made = [
-                CallResult(call["name"], call["args"], *results[call["id"]])
-                for call in reversed(message.tool_calls)
-                if call["id"] in results
-            ]
-            # The same call twice in one reply is made at once, not again and again.
-            found += [call for at, call in enumerate(made) if call not in made[:at]]
-    return found[::-1]
+class _Seen(NamedTuple):
+    """What the guard sees before a call of the model."""
+
+    made: Made
+    pace: _Pace
+
+    def is_last(self) -> bool:
+        """Tell whether the run would be out of steps before the model could answer once more.
+
+        A round is tools, what runs before the model, the model, and what runs after it. LangGraph
+        raises unless a step is left over after an answer. How a round splits up is not known here:
+        all of it but tools and model may come after the model.
+        """
+        left, longest = self.pace["left"], self.pace["round"]
+        return left - longest < longest - 1
+
+
+def _seen(request: ModelRequest[Any], window: int, steps_after: int) -> _Seen:
+    state: Any = request.state
+    # The state's messages: other middleware may have changed the request's for this one call.
+    messages = state.get("messages") or request.messages
+    made = made_in(messages, state.get("loop_guard"), window)
+    left: int = state.get("loop_guard_left", sys.maxsize) - steps_after
+    first: _Pace = {"left": left, "round": _SHORTEST_ROUND}
+    before: _Pace = state.get("loop_guard_pace", first)
+    return _Seen(made, {"left": left, "round": max(before["round"], before["left"] - left)})
+
+
+def _goes_on(response: Response, pace: _Pace, request: ModelRequest[Any]) -> bool:
+    """Tell whether a response makes calls for which there are not enough steps."""
+    if response.structured_response is not None:
+        return False
+    if pace["left"] < pace["round"]:
+        return True
+    # What such tools return is the answer: the model is not needed any more.
+    direct = {
+        tool.name for tool in request.tools if not isinstance(tool, dict) and tool.return_direct
+    }
+    return any(call["name"] not in direct for call in _calls(response))
+
+
+def _calls(response: Response) -> list[Any]:
+    replies = (message for message in response.result if isinstance(message, AIMessage))
+    return [call for reply in replies for call in reply.tool_calls]

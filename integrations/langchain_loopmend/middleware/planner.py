@@ -12,16 +12,10 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langgraph.runtime import Runtime
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.messages import read_message, text_of
-from loopmend import (
-    PlannedAction,
-    Planner,
-    ReadingConfig,
-    TaskStateInput,
-    observe_conversation,
-    to_data,
-)
-from loopmend.words import blocked
+from langchain_loopmend.messages import ended_by, read_message, text_of
+from loopmend import Planner, ReadingConfig, StopReason
+from loopmend.contracts import PlannedAction, TaskStateInput, to_data
+from loopmend.planning import observe_conversation
 
 __all__ = ["PlannerMiddleware", "PlannerState"]
 
@@ -38,24 +32,24 @@ class PlannerState(AgentState[Any]):
 
 
 class PlannerMiddleware(AgentMiddleware[PlannerState, Any, Any]):
-    """Plans before each model call what should happen next, and acts on it.
+    """Plans what should happen next before each model call, and acts on the plan.
 
     A blocker, such as an open circuit breaker, ends the run with an answer and without a model
-    call. Hints against repetition and after protocol issues reach the model's system message.
-    Whatever else is planned stands in the state under `plan`, for the host to act on, with the
-    `differences` between what is advised and what the contract alone would plan.
+    call. Hints against repetition and after protocol issues go into the model's system message.
+    The rest of the plan is in the state under `plan`, for the host to act on, with the
+    `differences` between the advice and what the contract alone would plan.
 
     Example:
         >>> from langchain.agents import create_agent
         >>> from langchain_core.language_models import FakeListChatModel
-        >>> from loopmend import TaskStateInput
+        >>> from loopmend.contracts import TaskStateInput
         >>> def observe(state, runtime):
         ...     return TaskStateInput("go", intents=["execution"], provider_breaker_open=True)
         >>> agent = create_agent(FakeListChatModel(responses=["never asked"]),
         ...                      middleware=[PlannerMiddleware(observe)])
         >>> result = agent.invoke({"messages": [("user", "go")]})
         >>> result["messages"][-1].content
-        'I cannot go on: Provider circuit breaker open; cannot proceed with inference.'
+        'Stopped: Provider circuit breaker open; cannot proceed with inference'
         >>> result["plan"]["selected"]
         'ReturnBlocker'
     """
@@ -70,14 +64,14 @@ class PlannerMiddleware(AgentMiddleware[PlannerState, Any, Any]):
         block: bool = True,
         planner: Planner | None = None,
     ) -> None:
-        """Set where the planner's knowledge comes from.
+        """Set what the planner knows and may do.
 
         Args:
-            observe: Returns what is known, from the state and the runtime; by default what
-                the messages tell, see `observe_conversation`.
+            observe: Returns what the host knows, from the state and the runtime; by default
+                what the messages tell, see `observe_conversation`.
             inject: Whether hints reach the model.
             block: Whether a blocker ends the run.
-            planner: Who plans, such as one with rules of your own; what it advises is done.
+            planner: Your own planner, such as one with your rules; its advice is followed.
         """
         super().__init__()
         self._observe = observe or _from_messages
@@ -90,22 +84,23 @@ class PlannerMiddleware(AgentMiddleware[PlannerState, Any, Any]):
     def before_model(self, state: PlannerState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Plan the step."""
         planned = self._planner.advise(self._observe(state, runtime))
+        told = [] if planned.correction is None else [planned.correction]
         update: dict[str, Any] = {
             "plan": {
                 **to_data(planned.advised),
-                "hints": list(planned.hints),
+                "hints": [*told, *planned.hints],
                 "differences": to_data(planned.differences),
             }
         }
         if self._block and planned.selected is PlannedAction.RETURN_BLOCKER:
-            said = AIMessage(blocked(planned.selected_rationale))
+            said = ended_by(StopReason.BLOCKED, f"Stopped: {planned.selected_rationale}")
             update |= {"messages": [said], "jump_to": "end"}
         return update
 
     @override
     @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: PlannerState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Plan the step; nothing is waited for."""
+        """Plan the step; there is nothing to await."""
         return self.before_model(state, runtime)
 
     @override

@@ -16,9 +16,9 @@ from langchain_core.messages import AIMessage
 from langgraph.types import Command
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.messages import text_of
-from langchain_loopmend.replies import without_calls
-from loopmend import MetaSignal, ReadingConfig, Stuck, Yield, read_turn, to_data
+from langchain_loopmend.messages import text_of, without_calls
+from loopmend import ReadingConfig, read_turn
+from loopmend.contracts import MetaSignal, Stuck, Yield, to_data
 
 __all__ = ["MetaSignalMiddleware", "MetaSignalState"]
 
@@ -38,8 +38,8 @@ class MetaSignalState(AgentState[Any]):
 class MetaSignalMiddleware(AgentMiddleware[MetaSignalState, Any, Any]):
     """Records whether the model answers, doubts, is stuck, yields or thinks aloud.
 
-    A signal that is stuck or yields ends the run: calls beside it, natively carried out, are
-    left out of the reply. Beside calls only explicit tags count, as phrases are too weak.
+    A model that is stuck or yields ends the run: the middleware drops the calls next to that
+    signal. Next to calls only explicit tags count, because phrases are too weak.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -56,7 +56,7 @@ class MetaSignalMiddleware(AgentMiddleware[MetaSignalState, Any, Any]):
         """Set what to do about signals.
 
         Args:
-            end: Whether a reply that is stuck or yields ends the run in spite of its calls.
+            end: Whether a reply that is stuck or yields ends the run despite its calls.
             on_signal: Called with each signal and the reply; may return another reply.
         """
         super().__init__()

@@ -1,0 +1,282 @@
+"""A hook that plans each step without a model, and acts on the plan."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any, Final, Literal, Union
+
+from llama_index.core.agent.workflow import AgentOutput
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from typing_extensions import override
+
+from llama_index_loopmend.events import PlanEvent, quick_event
+from llama_index_loopmend.hooks.facts import Facts, can_inspect, facts_of
+from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
+from llama_index_loopmend.hooks.providers import Breakers, Budget
+from llama_index_loopmend.mending import judged
+from llama_index_loopmend.steps import JUDGED, PLAN, AgentStep
+from loopmend import AdvisedPlan, Mending, Planner, RetryPolicy
+from loopmend._arguments import require_int
+from loopmend.breaker import Breaker
+from loopmend.contracts import PlannedAction
+from loopmend.planning import RosterMatch, action_in_words, match_specialists
+
+__all__ = ["Compose", "Inspect", "Match", "Observe", "PlannerStepHook"]
+
+Mode = Literal["enforce", "advise", "observe"]
+Told = Union[str, None]
+Inspect = Callable[[AgentStep], Union[Told, Awaitable[Told]]]
+"""Looks deeper into memory, and returns what the model should know, or `None`."""
+Compose = Callable[[AgentStep, AdvisedPlan], Union[Told, Awaitable[Told]]]
+"""Makes a skill or a specialist, and returns what the model should know of it, or `None`."""
+Observe = Callable[[AgentStep], Mapping[str, Any]]
+"""Returns fields of `TaskStateInput` that the host knows better."""
+Match = Callable[[str, Mapping[str, str]], Union[RosterMatch, Awaitable[RosterMatch]]]
+"""Finds the specialists that a message asks for."""
+
+_MODES: Final = ("enforce", "advise", "observe")
+_GO_ON: Final = (PlannedAction.CONTINUE_CENTRALIZED, PlannedAction.ANSWER_DIRECTLY)
+_COMPOSES: Final = (PlannedAction.COMPOSE_SKILL, PlannedAction.COMPOSE_SUBAGENT)
+_LONGEST_MEMORY: Final = 8_000
+_NO_RETRIES: Final = RetryPolicy(0, salvage=False, constrain=False)
+
+
+class PlannerStepHook(StepHook):
+    """Plans each step of an agent without a model, and acts on the plan.
+
+    What it plans from comes from the run itself: the roster and its permissions, the tokens that
+    the provider reports, the provider's errors, mistakes of the last reply, scores of retrieved
+    nodes, tool results, the conversation. What is unknown sets off no rule. Each step streams a
+    `PlanEvent`.
+
+    >>> PlannerStepHook(mode="advise", authority="Creator").mode
+    'advise'
+    """
+
+    def __init__(  # noqa: PLR0913 - all by name, and each has a default
+        self,
+        *,
+        mode: Mode = "enforce",
+        hints: bool = False,
+        planner: Planner | None = None,
+        authority: str | None = None,
+        observe: Observe | None = None,
+        match: Match = match_specialists,
+        breaker: Breaker | Literal[False] | None = None,
+        token_budget: int | None = None,
+        inspect_memory: Inspect | None = None,
+        compose: Compose | None = None,
+    ) -> None:
+        """Set what the planner may know and do.
+
+        Args:
+            mode: `"enforce"` acts on the plan; `"advise"` tells the model what the plan would do;
+                `"observe"` changes nothing.
+            hints: Whether the model is told to vary its replies and to win the user back, as
+                rules 9 and 10 advise. They guess at the user's taste.
+            planner: Your own planner, such as one with your rules.
+            authority: Who the user is, such as `"Creator"`; by default `authority` in the
+                workflow's state.
+            observe: Returns fields of `TaskStateInput` that you know better, such as `intents`,
+                `missing_skills` or `decomposition_proposal`.
+            match: Finds the specialists that a message asks for, see `embedding_match`.
+            breaker: The provider's circuit breaker, if you share one; by default the hook has one
+                for each model. `False` for none.
+            token_budget: How many tokens one turn may use before the hook returns a blocker.
+            inspect_memory: Looks deeper into memory; by default the hook asks the blocks of a
+                `Memory`.
+            compose: Creates a skill or a specialist; by default the event says what is missing.
+
+        Raises:
+            TypeError: `token_budget` is not an `int`.
+            ValueError: `token_budget` is negative, or the mode is unknown.
+        """
+        if mode not in _MODES:
+            msg = f"`mode` must be one of {', '.join(_MODES)}, not {mode!r}"
+            raise ValueError(msg)
+        require_int(token_budget or 0, "token_budget")
+        self._budget = Budget(token_budget)
+        planner = planner or Planner()
+        if token_budget is not None:
+            planner = replace(planner, rules=[*planner.rules, self._budget.rule])
+        self.mode: Mode = mode
+        """Whether it acts, advises or only looks."""
+        self.acts = mode == "enforce"
+        self._hints = hints and mode != "observe"
+        self._planner = planner
+        self._authority = authority
+        self._observe = observe
+        self._match = match
+        self._breakers = Breakers(breaker)
+        self._inspect = inspect_memory
+        self._compose = compose
+        self._latest: tuple[Any, AdvisedPlan] | None = None
+
+    @override
+    async def before(self, step: AgentStep) -> Before:
+        """Plan the step, and act on the plan."""
+        step.on_reply.append(lambda output: self._heard(step, output))
+        step.on_error.append(lambda error: self._breakers.record(step, error))
+        facts, planned = await self._plan(step)
+        decision, done, advice = await self._act(step, planned)
+        told = list(decision.notes) if isinstance(decision, Proceed) else []
+        event = {
+            "selected": planned.selected.value,
+            "rationale": planned.selected_rationale,
+            "candidates": [
+                {
+                    "action": each.action.value,
+                    "confidence": each.confidence,
+                    "rationale": each.rationale,
+                    "source": source,
+                }
+                for each, source in zip(planned.candidates, planned.sources, strict=True)
+            ],
+            "differences": [difference.message for difference in planned.differences],
+            "known": facts.data(),
+            "done": done,
+            "told": told,
+            "hints": list(planned.hints),
+            "advice": advice,
+            "current_agent_name": step.agent_name,
+        }
+        step.local[PLAN] = event
+        step.tell(quick_event(PlanEvent, **event))
+        return decision
+
+    @override
+    async def after(self, step: AgentStep, output: AgentOutput) -> After:
+        """Look whether the reply broke the protocol, if no other hook has."""
+        if JUDGED not in step.local:
+            mending = Mending(step.toolbox, step.pad.form, policy=_NO_RETRIES)
+            mending.start(step.user_text, after_tool_result=step.pad.after_result(step.held))
+            judged(step, mending, output, None)
+            refused = mending.refused
+            step.notes.note_issue(refused[-1].pattern.value if refused else None)
+        return None
+
+    def _heard(self, step: AgentStep, output: AgentOutput) -> None:
+        self._breakers.record(step, None)
+        self._budget.count(step, output)
+
+    async def _plan(self, step: AgentStep) -> tuple[Facts, AdvisedPlan]:
+        """Plan a step, unless all is as it was at the latest one."""
+        found = await self._fitting(step)
+        left = self._budget.left(step)
+        facts = facts_of(step, found, tokens_left=left, authority=self._authority)
+        known = {} if self._observe is None else dict(self._observe(step))
+        # Asked last: it may let one call through, which has to be made then.
+        if "provider_breaker_open" not in known:
+            facts = replace(facts, breaker_open=self._breakers.is_open(step))
+        inspects = self._inspect is not None or can_inspect(step)
+        said = tuple(id(m) for m in step.messages if m.role != MessageRole.SYSTEM)
+        key = facts, known, inspects, said, step.user_text, step.pad.form, step.messages
+        latest = self._latest
+        if latest is not None and latest[0][:-1] == key[:-1]:
+            return facts, latest[1]
+        task = facts.task(step, inspects=inspects, **known)
+        planned = self._planner.advise(task, form=step.pad.form, mistake=facts.mistake)
+        # A rule of the user's own may look at anything, so that it is asked each time. The
+        # messages are kept, as the ids of those that are gone mean nothing.
+        self._latest = None if self._planner.rules else (key, planned)
+        return facts, planned
+
+    async def _fitting(self, step: AgentStep) -> RosterMatch:
+        """Find whom the user asks for and who has not had the turn yet."""
+        delegated = step.notes.turn.get("delegated", ())
+        if step.agent_name in delegated or not (step.user_text and step.tools):
+            # Who was handed over to does the work, and is not sent on before that.
+            return RosterMatch()
+        asked = step.user_text, {**step.roster, step.agent_name: step.agent.description}
+        memo = step.notes.turn.get("asked_for")
+        if memo is None or memo[0] != [step.agent_name, asked[0], list(asked[1])]:
+            found = self._match(*asked)
+            found = await found if inspect.isawaitable(found) else found
+            memo = [[step.agent_name, asked[0], list(asked[1])], found.explicit, list(found.names)]
+            step.notes.turn["asked_for"] = memo
+        _, explicit, named = memo
+        # What comes after the agent's own name is for after its own work.
+        first = list(takewhile(lambda name: name != step.agent_name, named))
+        own_work = len(first) < len(named) and not first
+        names = tuple(name for name in first if name in step.roster and name not in delegated)
+        return RosterMatch() if own_work else RosterMatch(explicit, names)
+
+    async def _act(
+        self, step: AgentStep, planned: AdvisedPlan
+    ) -> tuple[Before, str | None, str | None]:
+        """Return what to do, the same in words, and an advice to the developer."""
+        action = planned.selected
+        hints = list(planned.hints) if self._hints else []
+        advice = None
+        if action in _COMPOSES and self._compose is None:
+            advice = f"{planned.selected_rationale}. Pass `compose=` to have it made."
+        if not self.acts:
+            advised = self.mode == "advise" and action not in _GO_ON
+            notes = [_advised(planned)] if advised else []
+            return _proceed([*notes, *hints]), None, advice
+        if action is PlannedAction.RETURN_BLOCKER:
+            self._breakers.give_back(step)
+            text = f"Stopped: {planned.selected_rationale.rstrip('.')}."
+            return Answer(text), "answered without asking the model", None
+        delegated = step.notes.turn.get("delegated", ())
+        fit = (name for name in planned.input.fit_agent_names if name not in delegated)
+        target = next((name for name in fit if name in step.roster), None)
+        if action is PlannedAction.DELEGATE_TO_SPECIALIST and target is not None:
+            step.notes.turn["delegated"] = [*delegated, target]
+            over = HandOver(target, planned.selected_rationale)
+            return over, f"handed over to {target}", None
+        notes = [] if planned.correction is None else [planned.correction]
+        done = "named the mistake" if notes else None
+        made, found = await self._looked(step, planned)
+        return _proceed([*notes, *hints, *found]), made or done, advice
+
+    async def _looked(self, step: AgentStep, planned: AdvisedPlan) -> tuple[str | None, list[str]]:
+        """Look into memory or have something made, once a turn, and return what came of it."""
+        action, turn = planned.selected, step.notes.turn
+        if action is PlannedAction.INSPECT_MEMORY and not turn.get("inspected"):
+            turn["inspected"] = True
+            found = await _awaited((self._inspect or _blocks)(step))
+            shown = {message.content for message in step.messages}
+            if not found or any(found in (text or "") for text in shown):
+                return "found nothing new in memory", []
+            return "looked into memory", [f"From memory:\n{found[:_LONGEST_MEMORY]}"]
+        if action in _COMPOSES and self._compose is not None and not turn.get("composed"):
+            turn["composed"] = True
+            made = await _awaited(self._compose(step, planned))
+            return "composed", [made] if made else []
+        return None, []
+
+
+def _proceed(notes: list[str]) -> Proceed | None:
+    return Proceed(tuple(notes)) if notes else None
+
+
+def _advised(planned: AdvisedPlan) -> str:
+    """Say what the plan would do, to a model that is free to do otherwise."""
+    why = planned.selected_rationale.rstrip(".")
+    return f"Suggested next step: {action_in_words(planned.selected)}. {why}."
+
+
+async def _awaited(value: Told | Awaitable[Told]) -> Told:
+    return await value if inspect.isawaitable(value) else value
+
+
+async def _blocks(step: AgentStep) -> str:
+    """Ask each block of LlamaIndex's memory what it holds on the user's message, and is new."""
+    asked = [ChatMessage(role=MessageRole.USER, content=step.user_text)]
+    memory: Any = step.memory
+    blocks = memory.memory_blocks
+    found = [await block.aget(asked, session_id=memory.session_id) for block in blocks]
+    shown = "\n".join(message.content or "" for message in step.messages)
+    texts = (_as_text(each) for each in found)
+    return "\n\n".join(text for text in texts if text and text not in shown)
+
+
+def _as_text(content: Any) -> str:
+    if isinstance(content, list):
+        texts = (getattr(item, "text", None) or getattr(item, "content", None) for item in content)
+        return "\n".join(text for text in texts if text)
+    return content.strip() if isinstance(content, str) else ""

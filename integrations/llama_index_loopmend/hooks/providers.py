@@ -1,0 +1,126 @@
+"""What a planner knows of a provider: whether it is up, and how many tokens are left."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from llama_index.core.agent.workflow import AgentOutput
+from llama_index.core.output_parsers.base import OutputParserException
+
+from llama_index_loopmend.provider import tokens_of, used_tokens
+from llama_index_loopmend.steps import AgentStep
+from loopmend.breaker import Breaker, CircuitBreaker
+from loopmend.contracts import ActionCandidate, PlannedAction, TaskOperatingState, TaskStateInput
+
+__all__ = ["Breakers", "Budget"]
+
+# How a program or its setup is wrong, not the provider. Only these very types: subclasses are
+# somebody's own, such as the error of JSON that did not arrive as such.
+_MISUSE: Final = frozenset(
+    {AssertionError, AttributeError, KeyError, NotImplementedError, TypeError, ValueError}
+)
+# How LlamaIndex pauses a step, which is no failure of the provider.
+_CONTROL_FLOW: Final = "WaitingForEvent"
+_BUDGET_CONFIDENCE: Final = 0.97
+_MAY_CALL: Final = "may_call"
+_USED: Final = "tokens"
+_CONTEXT: Final = "context"
+
+
+class _Uncounted(BaseException):
+    """Tells a breaker that a call is over and says nothing: what is no `Exception` never counts."""
+
+
+class Breakers:
+    """The circuit breaker of each model, or one that somebody shares.
+
+    >>> Breakers(False).of(object()) is None
+    True
+    """
+
+    def __init__(self, shared: Breaker | Literal[False] | None) -> None:
+        self._shared = shared
+        # The model is kept with its breaker: an id means nothing once it is gone.
+        self._own: dict[int, tuple[object, CircuitBreaker]] = {}
+
+    def of(self, llm: object) -> Breaker | None:
+        """Return the breaker of a model."""
+        if self._shared is None:
+            known = self._own.get(id(llm))
+            return (known or self._own.setdefault(id(llm), (llm, CircuitBreaker())))[1]
+        return self._shared or None
+
+    def is_open(self, step: AgentStep) -> bool | None:
+        """Ask a breaker, unless it let a call through that was not made yet."""
+        breaker, turn = self.of(step.agent.llm), step.notes.turn
+        if breaker is None:
+            return None
+        if not turn.get(_MAY_CALL):
+            if breaker.is_open():
+                return True
+            turn[_MAY_CALL] = True
+        return False
+
+    def record(self, step: AgentStep, error: BaseException | None) -> None:
+        """Tell how the provider did: what a parser refuses did arrive, and a pause says nothing."""
+        breaker = self.of(step.agent.llm)
+        if breaker is None or type(error).__name__ == _CONTROL_FLOW:
+            return
+        self.give_back(step)
+        if error is None or isinstance(error, OutputParserException):
+            breaker.record_success()
+        elif type(error) in _MISUSE and getattr(breaker, "counts", breaker) is None:
+            breaker.record_failure(_Uncounted())
+        else:
+            breaker.record_failure(error)
+
+    def give_back(self, step: AgentStep) -> None:
+        """Forget that a call was let through: it was made, or the turn is over."""
+        step.notes.turn.pop(_MAY_CALL, None)
+
+
+class Budget:
+    """The tokens of a turn, and of the model's context window.
+
+    >>> Budget(None).total is None
+    True
+    """
+
+    def __init__(self, total: int | None) -> None:
+        if total is not None and total < 0:
+            msg = f"`token_budget` must be 0 or more, not {total}"
+            raise ValueError(msg)
+        self.total = total
+        """How many tokens a turn may use, if that is limited."""
+        self._spent = ActionCandidate(
+            PlannedAction.RETURN_BLOCKER, _BUDGET_CONFIDENCE, f"Token budget of {total} is used up"
+        )
+
+    def count(self, step: AgentStep, output: AgentOutput) -> None:
+        """Count what a reply cost, as the provider tells it.
+
+        A budget that is set is estimated where the provider is silent.
+        """
+        turn, told = step.notes.turn, tokens_of(output.raw)
+        if told is not None:
+            turn[_CONTEXT] = told.total
+        if self.total is not None:
+            shown = [*step.messages, *step.pad.messages(step.held), output.response]
+            turn[_USED] = turn.get(_USED, 0) + used_tokens(output.raw, shown)
+
+    def left(self, step: AgentStep) -> int | None:
+        """Return how many tokens are left, or `None` if nobody told."""
+        turn = step.notes.turn
+        if self.total is not None:
+            used: int = turn.get(_USED, 0)
+            return max(0, self.total - used)
+        context = turn.get(_CONTEXT)
+        if context is None:
+            return None
+        window = step.agent.llm.metadata.context_window
+        left: int = window - context
+        return max(0, left) if window else None
+
+    def rule(self, state: TaskOperatingState, input: TaskStateInput) -> ActionCandidate | None:  # noqa: ARG002 - a rule
+        """Propose a blocker when the budget is used up."""
+        return self._spent if input.remaining_budget_tokens == 0 else None

@@ -1,0 +1,211 @@
+"""LlamaIndex's messages and outputs as the core's, and the core's as LlamaIndex's."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from llama_index.core.agent.workflow import AgentOutput
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    MessageRole,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+)
+from llama_index.core.tools import ToolSelection
+
+from llama_index_loopmend.provider import finish_reason_of
+from loopmend import Message, Reply
+from loopmend.mending import NativeCall
+
+__all__ = [
+    "calling",
+    "chat_messages",
+    "core_messages",
+    "output_like",
+    "question_of",
+    "reply_of",
+    "selection",
+    "text_of",
+    "told",
+    "with_calls",
+    "without_calls",
+]
+
+_TEXTUAL: Final = (TextBlock, ThinkingBlock, ToolCallBlock)
+
+_ROLES: Final = {
+    "system": MessageRole.SYSTEM,
+    "user": MessageRole.USER,
+    "assistant": MessageRole.ASSISTANT,
+}
+
+
+def core_messages(messages: Iterable[ChatMessage]) -> list[Message]:
+    """Return a conversation as the core takes it.
+
+    >>> core_messages([ChatMessage(content="Where is Oslo?")])[0].content
+    'Where is Oslo?'
+    """
+    return [_core_message(message) for message in messages]
+
+
+def _core_message(message: ChatMessage) -> Message:
+    text = message.content or ""
+    if message.role in (MessageRole.TOOL, MessageRole.FUNCTION):
+        return Message("tool", text, call_id=message.additional_kwargs.get("tool_call_id"))
+    if message.role is MessageRole.SYSTEM:
+        return Message("system", text)
+    if message.role is not MessageRole.ASSISTANT:
+        return Message("user", text)
+    return Message("assistant", text, tuple(_calls(message)))
+
+
+def _calls(message: ChatMessage) -> Iterable[NativeCall]:
+    for block in message.blocks:
+        if isinstance(block, ToolCallBlock):
+            yield NativeCall(block.tool_name, block.tool_kwargs, block.tool_call_id)
+
+
+def chat_messages(messages: Iterable[Message]) -> list[ChatMessage]:
+    """Return the core's messages as LlamaIndex's.
+
+    >>> chat_messages([Message("user", "Where is Oslo?")])[0].role.value
+    'user'
+    """
+    return [_chat_message(message) for message in messages]
+
+
+def _chat_message(message: Message) -> ChatMessage:
+    if message.role == "tool":
+        told: dict[str, Any] = {"tool_call_id": message.call_id}
+        return ChatMessage(role=MessageRole.TOOL, content=message.content, additional_kwargs=told)
+    if not message.calls:
+        return ChatMessage(role=_ROLES[message.role], content=message.content)
+    said = ChatMessage(role=MessageRole.ASSISTANT, content=message.content or None)
+    said.blocks += [
+        ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=call.arguments)
+        for call in message.calls
+    ]
+    return said
+
+
+def text_of(output: AgentOutput) -> str:
+    """Return what an output says."""
+    return output.response.content or ""
+
+
+def question_of(messages: Sequence[ChatMessage]) -> str:
+    """Return what the user said last."""
+    said = (m.content or "" for m in reversed(messages) if m.role is MessageRole.USER)
+    return next(said, "")
+
+
+def reply_of(output: AgentOutput) -> Reply:
+    """Return an output as the core takes it: calls that are whole, and those that are not.
+
+    Clients complete arguments that were cut off, or leave them out, so what really arrived counts
+    where it is there.
+    """
+    blocks = output.response.blocks
+    cut = {b.tool_call_id: b for b in blocks if isinstance(b, ToolCallBlock) and _is_cut(b)}
+    whole, broken = [], []
+    for call in output.tool_calls:
+        if (block := cut.get(call.tool_id)) is not None:
+            broken.append(NativeCall(block.tool_name, block.tool_kwargs, call.tool_id))
+        else:
+            whole.append(NativeCall(call.tool_name, call.tool_kwargs, call.tool_id))
+    reason = finish_reason_of(output.raw)
+    more = any(not isinstance(block, _TEXTUAL) for block in blocks)
+    return Reply(text_of(output), tuple(whole), tuple(broken), reason, holds_more=more)
+
+
+def _is_cut(block: ToolCallBlock) -> bool:
+    if not isinstance(block.tool_kwargs, str):
+        return False
+    try:
+        return not isinstance(json.loads(block.tool_kwargs or "{}"), dict)
+    except (ValueError, RecursionError):
+        return True
+
+
+def with_calls(output: AgentOutput, calls: Sequence[ToolSelection], text: str) -> AgentOutput:
+    """Return an output with other calls; thoughts stay, as some providers want to see them."""
+    message = output.response
+    kept = [b for b in message.blocks if not isinstance(b, (TextBlock, ToolCallBlock))]
+    others = {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls"}
+    blocks = [*kept, *calling(text, calls).blocks]
+    said = ChatMessage(role=MessageRole.ASSISTANT, blocks=blocks, additional_kwargs=others)
+    return output_like(output, said, calls)
+
+
+def without_calls(output: AgentOutput, text: str) -> AgentOutput:
+    """Return an output that only says something."""
+    return output_like(output, ChatMessage(role=MessageRole.ASSISTANT, content=text))
+
+
+def output_like(
+    output: AgentOutput, message: ChatMessage, calls: Sequence[ToolSelection] = ()
+) -> AgentOutput:
+    """Return an output of the same agent and the same response of its provider."""
+    return AgentOutput(
+        response=message,
+        tool_calls=list(calls),
+        raw=output.raw,
+        current_agent_name=output.current_agent_name,
+    )
+
+
+def calling(text: str, calls: Sequence[ToolSelection]) -> ChatMessage:
+    """Return a message that makes calls as the provider's own.
+
+    >>> calling("Let me see.", [selection("add", {"a": 1}, "call_1")]).blocks[1].tool_name
+    'add'
+    """
+    said = [TextBlock(text=text)] if text.strip() else []
+    made = [
+        ToolCallBlock(tool_call_id=c.tool_id, tool_name=c.tool_name, tool_kwargs=c.tool_kwargs)
+        for c in calls
+    ]
+    return ChatMessage(role=MessageRole.ASSISTANT, blocks=[*said, *made])
+
+
+def selection(name: str, arguments: Any, id: str | None = None) -> ToolSelection:
+    """Return a call as LlamaIndex wants it, with an id of its own unless it has one.
+
+    >>> selection("add", {"a": 1}, "call_1").tool_kwargs
+    {'a': 1}
+    """
+    given = arguments if isinstance(arguments, dict) else {"input": arguments}
+    return ToolSelection(
+        tool_id=id or f"call_{uuid.uuid4().hex}", tool_name=name, tool_kwargs=given
+    )
+
+
+def told(
+    messages: Sequence[ChatMessage], texts: Sequence[str], *, apart: bool
+) -> list[ChatMessage]:
+    """Return messages to which the model is told something more, in the system's name.
+
+    Args:
+        messages: The messages.
+        texts: What to tell.
+        apart: Whether the first system message is not ours to write to: `ReActAgent` drops it and
+            `CodeActAgent` overwrites it, each with a prompt of its own.
+
+    >>> [m.content for m in told([ChatMessage(content="hi")], ["Vary."], apart=False)]
+    ['Vary.', 'hi']
+    """
+    if not texts:
+        return list(messages)
+    words = "\n\n".join(texts)
+    first, rest = ChatMessage(role=MessageRole.SYSTEM, content=""), list(messages)
+    if rest and rest[0].role == MessageRole.SYSTEM:
+        first = rest.pop(0)
+    if apart:
+        return [first, ChatMessage(role=MessageRole.SYSTEM, content=words), *rest]
+    joined = f"{first.content}\n\n{words}" if first.content else words
+    return [ChatMessage(role=MessageRole.SYSTEM, content=joined), *rest]
