@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from loopmend import (
+from loopmend.contracts import (
     BehavioralHistory,
     DecompositionProposal,
     MemoryConfidence,

@@ -2,13 +2,24 @@
 
 python ../shared/tools/measure_reading.py --plug benchmarks.plug:read --rivals
 python ../shared/tools/measure_refusals.py --plug benchmarks.plug:refuse
+python ../shared/tools/measure_reading.py --json-plug benchmarks.plug:json
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from loopmend import AskUser, Final, ReadingConfig, ToolCall, read_response, read_turn
+from benchmarks import baml_types
+from loopmend import (
+    AskUser,
+    FinalAnswer,
+    JsonReading,
+    ReadingConfig,
+    ToolCall,
+    read_json,
+    read_response,
+    read_turn,
+)
 
 
 def read(text: str, tools: list[Any] | None) -> dict[str, Any]:
@@ -17,7 +28,7 @@ def read(text: str, tools: list[Any] | None) -> dict[str, Any]:
     if not turn.actions:
         raise ValueError(turn.failure)
     first = turn.actions[0]
-    if isinstance(first, Final):
+    if isinstance(first, FinalAnswer):
         return {"type": "final", "content": first.content}
     if isinstance(first, AskUser):
         return {"type": "ask_user", "content": first.question}
@@ -36,3 +47,32 @@ def refuse(text: str, tools: list[Any] | None, after_tool_result: bool, native: 
     if turn.failure is not None:
         return turn.failure.pattern.value
     return "call" if any(isinstance(action, ToolCall) for action in turn.actions) else None
+
+
+def json(text: str, schema: Any) -> Any:
+    """Read a value or raise; of one that stops in the middle return what there is, as rivals do."""
+    return _value(text, schema, ReadingConfig(salvage=True))
+
+
+def json_whole(text: str, schema: Any) -> Any:
+    """Read a value as `read_json` does by default: one that stops in the middle is none."""
+    return _value(text, schema, ReadingConfig())
+
+
+def _value(text: str, schema: Any, config: ReadingConfig) -> Any:
+    if not isinstance(schema, str):
+        return _plain(read_json(text, schema, config=config))
+    readings = [read_json(text, each, config=config) for each in baml_types.targets(schema)]
+    best = min((each for each in readings if each.ok), key=_changes, default=None)
+    salvaged = next((each for each in readings if each.fidelity == "salvaged"), None)
+    return _plain(best or salvaged or readings[0])
+
+
+def _changes(reading: JsonReading) -> int:
+    return len(reading.repairs)
+
+
+def _plain(reading: JsonReading) -> Any:
+    if reading.failure is not None and reading.fidelity != "salvaged":
+        raise ValueError(reading.failure.message)
+    return baml_types.plain(reading.value)

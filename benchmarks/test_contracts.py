@@ -14,7 +14,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from benchmarks import inputs
 from benchmarks.reference import CAREFUL, careful_ratio
 from benchmarks.timing import ratio
-from loopmend import (
+from loopmend.contracts import (
     ActionParseError,
     NormalizationPattern,
     build_normalization_retry_prompt,

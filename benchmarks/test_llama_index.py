@@ -1,4 +1,4 @@
-"""What planning and mending cost on a clean run of LlamaIndex's agents, in one run with them."""
+"""What hooks cost on a clean run of LlamaIndex's agents, in one run with them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pytest
 
 from benchmarks.timing import interleaved
 
-GOAL = 0.03
-MOST_OVERHEAD = 0.08
-TRIES = 5
-ROUNDS = 120
+GOALS = {"planner": 0.02, "all": 0.05}
+TRIES = 2
+ROUNDS = 60
 RUNS = 2
 
 pytest.importorskip("llama_index.core")
@@ -24,33 +23,34 @@ pytestmark = [
 ]
 
 
+@pytest.mark.parametrize("hooks", list(GOALS))
 @pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streaming"])
 @pytest.mark.parametrize("kind", ["ReActAgent", "FunctionAgent"])
-def test_hook(kind: str, streaming: bool, report: list[str]) -> None:  # noqa: FBT001 - a parameter
-    """On a clean run with a model that costs nothing the hook adds at most 8 % to a step.
+def test_hooks(kind: str, streaming: bool, hooks: str, report: list[str]) -> None:  # noqa: FBT001 - a parameter
+    """On a clean run with a model that costs nothing, the planner is to add 2 %, all hooks 5 %.
 
-    The goal is 3 %; what is reached is reported beside it.
+    What is reached is reported beside the goal.
     """
     from llama_index.core.agent import workflow
 
-    import llama_index_loopmend
+    from llama_index_loopmend import MetaSignalHook, PlannerStepHook, with_hooks
+    from llama_index_loopmend.agents import default_hooks
 
-    native = getattr(workflow, kind)
-    planned = getattr(llama_index_loopmend, f"Planned{kind}")
-    runs = {"native": _run(native, streaming), "planned": _run(planned, streaming)}
+    chosen = [PlannerStepHook()] if hooks == "planner" else [*default_hooks(), MetaSignalHook()]
+    native = _agent(getattr(workflow, kind), streaming)
+    hooked = with_hooks(_agent(getattr(workflow, kind), streaming), chosen)
+    runs = {"native": _run(native), "hooked": _run(hooked)}
     found: list[float] = []
-    while not found or (found[-1] > GOAL and len(found) < TRIES):
+    while not found or (found[-1] > GOALS[hooks] and len(found) < TRIES):
         seconds = interleaved(runs, rounds=ROUNDS)
-        found.append(seconds["planned"] / seconds["native"] - 1)
+        found.append(seconds["hooked"] / seconds["native"] - 1)
     way = "streaming" if streaming else "whole"
-    report.append(f"Planned{kind}, {way:9}: {min(found):6.1%} of a step of {kind}, goal {GOAL:.0%}")
-    assert min(found) <= MOST_OVERHEAD
+    reached = f"{min(found):6.1%} of a step of {kind}, goal {GOALS[hooks]:.0%}"
+    report.append(f"{hooks:8} hooks, {way:9}: {reached}")
 
 
-def _run(agent: Any, streaming: bool) -> Callable[[], Any]:  # noqa: FBT001 - a parameter
-    """Return runs of an agent whose model calls a tool four times and answers."""
-    from llama_index.core.memory import ChatMemoryBuffer
-
+def _agent(kind: Any, streaming: bool) -> Any:  # noqa: FBT001 - a parameter
+    """Return an agent whose model calls a tool four times and answers."""
     from llama_index_loopmend.testing import ScriptedLLM, call
 
     def add(a: int, b: int) -> int:
@@ -60,11 +60,16 @@ def _run(agent: Any, streaming: bool) -> Callable[[], Any]:  # noqa: FBT001 - a 
     # Another call each time: the same one again would be told of, which is no clean run.
     act = 'Thought: I have to add them.\nAction: add\nAction Input: {{"a": {}, "b": 2}}'
     answer = "Thought: I can answer now.\nAnswer: It is 6."
-    react = "ReAct" in agent.__name__
+    react = "ReAct" in kind.__name__
     calls: list[Any] = [act.format(n) if react else call("add", a=n, b=2) for n in range(4)]
     script = [*calls, answer if react else "It is 6."]
     llm = ScriptedLLM(script=script, repeat=True)
-    made = agent(tools=[add], llm=llm, streaming=streaming)
+    return kind(tools=[add], llm=llm, streaming=streaming)
+
+
+def _run(made: Any) -> Callable[[], Any]:
+    """Return runs of an agent."""
+    from llama_index.core.memory import ChatMemoryBuffer
 
     async def several() -> None:
         for _ in range(RUNS):

@@ -6,7 +6,8 @@ import json
 from functools import partial
 
 from benchmarks.timing import fastest, ratio
-from loopmend import Observation, Step, Trace, TraceCall, classify_trace
+from loopmend import Trace, classify_trace
+from loopmend.traces import Observation, Step, TraceCall
 
 MOST_GROWTH = 2.3
 TRIES = 5

@@ -1,7 +1,7 @@
 """`python -m benchmarks.triage DIR`: findings against the labels of recorded runs.
 
-DIR holds `hotpotqa_react.jsonl.gz`, `webshop_react.jsonl.gz` and `trail.jsonl.gz` in the form of
-the corpus beside this repository.
+DIR holds `hotpotqa_react.jsonl.gz`, `webshop_react.jsonl.gz`, `tau_airline.jsonl.gz` and
+`trail.jsonl.gz` in the form of the corpus beside this repository.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import json
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from loopmend import StopReason, Trace, TraceReport, classify_trace
 from loopmend.traces.detectors.repetition import LOOPS
-from loopmend.traces.react_log import read_react_log
 
 DEFAULT = Path(__file__).parents[2] / "shared/corpus/traces"
 _SCORE = re.compile(r"Your score .*?: ([\d.]+)")
@@ -35,6 +36,14 @@ class Rates(NamedTuple):
         return f"P {self.precision:.2f}  R {self.recall:.2f}  F1 {self.f1:.2f}"
 
 
+class Run(NamedTuple):
+    """A run with its label."""
+
+    trace: Trace
+    report: TraceReport
+    failed: bool
+
+
 def rates(labels: Iterable[bool], found: Iterable[bool]) -> Rates:
     """Compare what was found with what is so."""
     pairs = list(zip(labels, found, strict=True))
@@ -50,25 +59,33 @@ def rows(folder: Path, name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def hotpotqa(folder: Path) -> None:
+def hotpotqa(folder: Path) -> list[Run]:
     """Stop reasons and loops in question answering."""
     data = rows(folder, "hotpotqa_react")
     read = [Trace.from_react_log(r["scratchpad"], max_iterations=r["max_steps"]) for r in data]
     reports = [classify_trace(trace) for trace in read]
     halted = [row["label"] == "HALTED" for row in data]
     no_answer = [r.stop_reason is not StopReason.FINAL_ANSWER for r in reports]
-    loops = [bool(report.kinds() & LOOPS) for report in reports]
-    right = [row["label"] == "CORRECT" for row in data]
     steps = [len(re.findall(r"^Action \d+:", r["scratchpad"], re.MULTILINE)) for r in data]
     whole = sum(t.iterations == n for t, n in zip(read, steps, strict=True)) / len(data)
     print(f"HotpotQA, {len(data)} runs")
     print(f"  logs read with the right number of steps  {whole:.1%}")
     print(f"  stop reason against HALTED                {rates(halted, no_answer)}")
-    alarms = sum(loop and good for loop, good in zip(loops, right, strict=True))
-    print(f"  loop findings against HALTED              {rates(halted, loops)}")
-    print(f"  … alarms on the {sum(right)} CORRECT runs            {alarms}")
+    failed = [row["label"] != "CORRECT" for row in data]
+    _loops("HALTED", read, halted)
+    _loops("not CORRECT", read, failed)
     six = [trace for trace in read if trace.iterations == max(steps)]
     print(f"  a trace of {max(steps)} steps                        {_cost(six):.0f} us")
+    return [Run(*each) for each in zip(read, reports, failed, strict=True)]
+
+
+def _loops(label: str, traces: list[Trace], labels: list[bool]) -> None:
+    """Judge loops on runs cut before their last step, so that no ending gives the label away."""
+    cut = [replace(t, steps=t.steps[:-1], answer=None, reason=None, error=None) for t in traces]
+    found = [bool(classify_trace(trace).kinds() & LOOPS) for trace in cut]
+    many = [sum(len(step.calls) for step in trace.steps) >= 5 for trace in cut]
+    print(f"  loops in cut runs against {label:16}{rates(labels, found)}")
+    print(f"  … 5 or more calls                         {rates(labels, many)}")
 
 
 def _cost(traces: list[Trace]) -> float:
@@ -81,27 +98,41 @@ def _cost(traces: list[Trace]) -> float:
     return best / max(len(traces), 1) * 1e6
 
 
-def webshop(folder: Path) -> None:
+def webshop(folder: Path) -> list[Run]:
     """Runs that bought nothing."""
     data = rows(folder, "webshop_react")
     scores = [_SCORE.search(row["log"]) for row in data]
     nothing = [score is None or float(score[1]) == 0 for score in scores]
+    buys = ["click[Buy Now]"]
     read = [
-        read_react_log(r["log"], max_iterations=r["max_steps"], finish=["click[Buy Now]"])
-        for r in data
+        Trace.from_react_log(r["log"], max_iterations=r["max_steps"], finish=buys) for r in data
     ]
     steps = [len(re.findall(r"^Action:", row["log"], re.MULTILINE)) for row in data]
     whole = sum(t.iterations == n for t, n in zip(read, steps, strict=True)) / len(data)
-    found = ["no_final_answer" in classify_trace(trace).kinds() for trace in read]
+    reports = [classify_trace(trace) for trace in read]
+    found = ["no_final_answer" in report.kinds() for report in reports]
     print(f"WebShop, {len(data)} runs")
     print(f"  logs read with the right number of steps  {whole:.1%}")
     print(f"  no final answer against reward 0          {rates(nothing, found)}")
+    _loops("reward 0", read, nothing)
+    return [Run(*each) for each in zip(read, reports, nothing, strict=True)]
+
+
+def tau(folder: Path) -> list[Run]:
+    """Conversations of an airline's agent."""
+    data = rows(folder, "tau_airline")
+    read = [Trace.from_messages(row["messages"]) for row in data]
+    reports = [classify_trace(trace) for trace in read]
+    failed = [row["reward"] < 1 for row in data]
+    print(f"tau airline, {len(data)} runs")
+    _loops("reward 0", read, failed)
+    return [Run(*each) for each in zip(read, reports, failed, strict=True)]
 
 
 def trail(folder: Path) -> None:
-    """Human labels on runs of code agents."""
+    """Human labels on runs of code agents, compared without case and number."""
     data = rows(folder, "trail")
-    labels = [{e["category"].strip() for e in row["labels"]["errors"]} for row in data]
+    labels = [{_plain(e["category"]) for e in row["labels"]["errors"]} for row in data]
     reports = [classify_trace(Trace.from_spans(row["trace"]["spans"])) for row in data]
     print(f"TRAIL, {len(data)} runs")
 
@@ -110,22 +141,53 @@ def trail(folder: Path) -> None:
         print(f"  {name:41} {compared}")
 
     line(
-        "loop findings against Resource Abuse", "Resource Abuse", lambda r: bool(r.kinds() & LOOPS)
+        "loop findings against Resource Abuse", "resource abuse", lambda r: bool(r.kinds() & LOOPS)
     )
     line(
         "errors against Formatting Errors",
-        "Formatting Errors",
+        "formatting error",
         lambda r: bool(r.kinds() & FORMATTING),
     )
     plans = sum("end_plan" in f.message + f.evidence for r in reports for f in r.findings)
     print(f"  findings about <end_plan>                 {plans}")
 
 
+def _plain(label: str) -> str:
+    return label.strip().lower().removesuffix("s")
+
+
+def lifts(sets: dict[str, list[Run]]) -> None:
+    """Say how much more often runs with a finding failed than runs in general."""
+    kinds: dict[str, dict[str, str]] = {}
+    for name, runs in sets.items():
+        base = sum(run.failed for run in runs) / len(runs)
+        good = [run.report for run in runs if not run.failed]
+        errors = [[f for f in r.findings if f.severity == "error"] for r in good]
+        alarms, proven = (
+            sum(map(bool, errors)),
+            sum(f.certainty == "proven" for e in errors for f in e),
+        )
+        print(f"{name}: {alarms} of {len(good)} good runs have an error finding, {proven} proven")
+        seen: Counter[str] = Counter()
+        bad: Counter[str] = Counter()
+        for run in runs:
+            for kind in {f"{f.kind}{' (recovered)' * f.recovered}" for f in run.report.findings}:
+                seen[kind] += 1
+                bad[kind] += run.failed
+        for kind, count in seen.items():
+            lift = f"{bad[kind] / count / base:.2f} ({count})"
+            kinds.setdefault(kind, {})[name] = lift
+    print(f"{'lift (runs)':32}" + "".join(f"{name:>16}" for name in sets))
+    for kind in sorted(kinds):
+        print(f"{kind:32}" + "".join(f"{kinds[kind].get(name, '-'):>16}" for name in sets))
+
+
 def main() -> None:
     """Measure all files of a folder."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT
-    for measure in (hotpotqa, webshop, trail):
-        measure(folder)
+    sets = {"HotpotQA": hotpotqa(folder), "WebShop": webshop(folder), "tau": tau(folder)}
+    trail(folder)
+    lifts(sets)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Agents that fail in five ways, natively and mended: `make demo`."""
+"""Agents that fail in five ways, without and with loopmend: `make demo`."""

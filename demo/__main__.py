@@ -1,4 +1,4 @@
-"""`python -m demo`: agents that fail in five ways, natively and mended, offline."""
+"""`python -m demo`: agents that fail in five ways, without and with loopmend, offline."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None, console: Console | None = None) -> 
 
 
 def _run_all(console: Console) -> dict[tuple[str, str], tuple[Ran, Ran]]:
-    """Run each failure in each framework, natively and mended, with a progress bar."""
+    """Run each failure in each framework, without and with loopmend, with a progress bar."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
     results: dict[tuple[str, str], tuple[Ran, Ran]] = {}
     with Progress(*columns, console=console, transient=True) as progress:
@@ -39,7 +39,7 @@ def _run_all(console: Console) -> dict[tuple[str, str], tuple[Ran, Ran]]:
         for name, run in _frameworks().items():
             for failure in FAILURES:
                 progress.update(bar, description=f"{name}: {failure}")
-                native = run(failure, False)  # noqa: FBT003 - natively
+                native = run(failure, False)  # noqa: FBT003 - without loopmend
                 progress.advance(bar)
                 results[name, failure] = native, run(failure, True)  # noqa: FBT003 - mended
                 progress.advance(bar)

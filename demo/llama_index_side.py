@@ -10,9 +10,15 @@ from llama_index.core.agent.workflow import ReActAgent
 from llama_index.core.memory import ChatMemoryBuffer
 
 from demo.runs import ANSWER, QUESTION, Ran, ran, search
-from llama_index_loopmend import PlanEvent, PlannedReActAgent, PlannerStepHook, TraceRecorder
+from llama_index_loopmend import (
+    LoopGuardHook,
+    NormalizationHook,
+    PlanEvent,
+    PlannedReActAgent,
+    PlannerStepHook,
+    TraceRecorder,
+)
 from llama_index_loopmend.testing import ScriptedLLM
-from loopmend import LoopPolicy
 
 __all__ = ["run"]
 
@@ -39,13 +45,14 @@ async def _run(failure: str, *, mended: bool) -> Ran:
     llm = ScriptedLLM(script=_SCRIPTS[failure])
     agent: Any = ReActAgent(tools=[search], llm=llm)
     if mended:
-        hook = PlannerStepHook(loops=LoopPolicy(soft=2, hard=3))
-        agent = PlannedReActAgent(tools=[search], llm=llm, step_hook=hook)
+        loops = LoopGuardHook(warn_after=2, stop_after=3)
+        hooks = [PlannerStepHook(), loops, NormalizationHook()]
+        agent = PlannedReActAgent(tools=[search], llm=llm, hooks=hooks)
     recorder = TraceRecorder()
     memory = ChatMemoryBuffer.from_defaults(token_limit=10_000)
     handler = agent.run(user_msg=QUESTION, memory=memory)
     seen = [event async for event in recorder.tee(handler)]
-    plans = [e.outcome or e.selected for e in seen if isinstance(e, PlanEvent)]
+    plans = [e.done or e.selected for e in seen if isinstance(e, PlanEvent)]
     try:
         answer = str(await handler)
     except Exception as error:  # noqa: BLE001 - what the user would get to see

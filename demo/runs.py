@@ -43,7 +43,7 @@ class Ran:
 
 
 Run = Callable[[str, bool], Ran]
-"""Runs an agent whose model fails in a way, natively or mended."""
+"""Runs an agent whose model fails in a way, without or with loopmend."""
 
 
 def search(query: str) -> str:

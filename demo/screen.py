@@ -10,12 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from demo.runs import FAILURES, QUESTION, Ran
-from loopmend import Planner, explain, observe_conversation
+from loopmend import Planner, explain
+from loopmend.planning import observe_conversation
 
 __all__ = ["Results", "show", "table"]
 
 Results = Mapping[tuple[str, str], tuple[Ran, Ran]]
-"""What came of each failure in each framework: natively, and mended."""
+"""What came of each failure in each framework: without loopmend, and with it."""
 
 _LONGEST: Final = 72
 _DRILLED: Final = ("LlamaIndex", "loop")
@@ -38,7 +39,7 @@ def table(results: Results) -> Table:
     made = Table(title=f"“{QUESTION}” — what the user gets to see", title_justify="left")
     made.add_column("the model …")
     made.add_column("agent")
-    made.add_column("natively", max_width=_LONGEST, overflow="fold")
+    made.add_column("without loopmend", max_width=_LONGEST, overflow="fold")
     made.add_column("with loopmend", max_width=_LONGEST, overflow="fold")
     for failure, what in FAILURES.items():
         sides = [key for key in results if key[1] == failure]
@@ -80,7 +81,7 @@ def _sum(results: Results) -> str:
     counts = [sum(ran.helped for ran in runs) for runs in (native, mended)]
     calls = [sum(ran.model_calls for ran in runs) for runs in (native, mended)]
     return (
-        f"Answered: natively {counts[0]} of {len(native)} with {calls[0]} model calls, "
+        f"Answered: without {counts[0]} of {len(native)} with {calls[0]} model calls, "
         f"with loopmend {counts[1]} of {len(mended)} with {calls[1]}. "
         "The model is scripted, so that this shows what happens, not how often."
     )
@@ -88,7 +89,9 @@ def _sum(results: Results) -> str:
 
 def _drill(console: Console, native: Ran, mended: Ran) -> None:
     """Show what triage finds in the trace of one run."""
-    console.print(f"\n[bold]Why did that run stop?[/] {_DRILLED[0]}, {_DRILLED[1]}, natively:")
+    console.print(
+        f"\n[bold]Why did that run stop?[/] {_DRILLED[0]}, {_DRILLED[1]}, without loopmend:"
+    )
     for finding in native.report.findings:
         console.print(f"  {finding.severity:8}{finding.kind:20}", finding.message, markup=False)
     steps = ", ".join(mended.plans)

@@ -1,1 +1,1 @@
-"""Measures with a real model how many tool tasks agents complete, natively and with loopmend."""
+"""Measures with a real model how many tool tasks agents complete, without and with loopmend."""

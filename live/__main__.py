@@ -96,7 +96,7 @@ def _measure(given: argparse.Namespace, within: Setting) -> Results:
 def _run(
     arm: Arm, server: Server, tasks: Sequence[Task], store: RunStore, progress: Any
 ) -> dict[str, list[Run]]:
-    """Run each task natively and with loopmend, directly after each other."""
+    """Run each task without and with loopmend, directly after each other."""
     columns: dict[str, list[Run]] = {column: [] for column in COLUMNS}
     # One group after the other, as the tasks of a group share what their prompts begin with.
     for task in sorted(tasks, key=lambda task: task.group.tools):

@@ -32,7 +32,7 @@ COLUMNS: Final = ("native", "loopmend")
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A kind of agent, built natively and with loopmend."""
+    """A kind of agent, built without and with loopmend."""
 
     name: str
     agents: Mapping[str, str]

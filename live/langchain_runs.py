@@ -146,16 +146,14 @@ def _native(
     return prompt | _asking(model) | ReActSingleInputOutputParser()
 
 
-def _mended(
-    prompt: Runnable[Any, Any], model: BaseChatModel, tools: list[BaseTool]
-) -> Runnable[Any, Any]:
+def _mended(prompt: Runnable[Any, Any], model: BaseChatModel, tools: list[BaseTool]) -> Any:
     parser = AgentActionOutputParser(tools=tools)
-    return with_loop_guard(prompt | _asking(model) | parser, soft=SOFT, hard=HARD)
+    return with_loop_guard(prompt | _asking(model) | parser, warn_after=SOFT, stop_after=HARD)
 
 
 created: Final = _created()
 created_mended: Final = _created(
-    functools.partial(LoopGuardMiddleware, soft=SOFT, hard=HARD),
+    functools.partial(LoopGuardMiddleware, warn_after=SOFT, stop_after=HARD),
     functools.partial(NormalizationMiddleware, salvage=True),
 )
 executed: Final = _executed(_native)

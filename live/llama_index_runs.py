@@ -20,12 +20,14 @@ from live.record import Run, noted_tools
 from live.tasks import Example, Task
 from live.tools import described
 from llama_index_loopmend import (
+    LoopGuardHook,
+    NormalizationHook,
     PlannedFunctionAgent,
     PlannedReActAgent,
     PlannerStepHook,
+    StepHook,
     TraceRecorder,
 )
-from loopmend import LoopPolicy
 
 __all__ = ["functions", "functions_mended", "reacts", "reacts_mended"]
 
@@ -34,7 +36,6 @@ Make = Callable[..., Any]
 
 # The framework throws away the answer of the last step that it allows.
 _ITERATIONS: Final = STEPS + 1
-_LOOPS: Final = LoopPolicy(soft=SOFT, hard=HARD)
 
 
 def _answered(make: Make, options: Callable[[Task], dict[str, Any]], shown: Any) -> Agent:
@@ -105,12 +106,20 @@ def _conversation(example: Example) -> list[ChatMessage]:
     return [*messages, ChatMessage(role=MessageRole.ASSISTANT, content=example.answer)]
 
 
+def _hooks() -> list[StepHook]:
+    return [
+        PlannerStepHook(),
+        LoopGuardHook(warn_after=SOFT, stop_after=HARD),
+        NormalizationHook(),
+    ]
+
+
 def _planned_react(**options: Any) -> Any:
-    return PlannedReActAgent(**options, step_hook=PlannerStepHook(loops=_LOOPS))
+    return PlannedReActAgent(**options, hooks=_hooks())
 
 
 def _planned_function(**options: Any) -> Any:
-    return PlannedFunctionAgent(**options, step_hook=PlannerStepHook(loops=_LOOPS))
+    return PlannedFunctionAgent(**options, hooks=_hooks())
 
 
 reacts: Final = _answered(ReActAgent, _react_options, _react_shown)

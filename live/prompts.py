@@ -1,4 +1,4 @@
-"""What the agents are told: the same natively and with loopmend, and in both frameworks."""
+"""What the agents are told: the same without and with loopmend, and in both frameworks."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from live.tasks import KINDS
 __all__ = ["BEGIN", "END", "Results", "figures", "goals", "summary", "written"]
 
 Results = dict[str, dict[str, list[Run]]]
-"""The runs of each kind of agent, natively and with loopmend."""
+"""The runs of each kind of agent, without and with loopmend."""
 
 BEGIN: Final = "<!-- figures: begin; written by `make live` -->"
 END: Final = "<!-- figures: end -->"

@@ -33,7 +33,7 @@ def test_importing_the_core_does_not_load_the_reader() -> None:
 def test_using_the_core_imports_no_framework() -> None:
     """Also when every contract and the reader of values have been used."""
     loaded = modules_after(
-        "from loopmend import *\n"
+        "from loopmend.contracts import *\n"
         'from_data(AgentAction, to_data(parse_action(\'{"type":"final","content":""}\')))\n'
         "turn = TaskStateInput('x')\n"
         "plan(synthesize_task_state(turn), turn)\n"

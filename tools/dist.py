@@ -116,7 +116,7 @@ def check_metadata(metadata: Message, version: str) -> None:
         require(got == wanted, f"the metadata say {field}: {', '.join(got) or 'nothing'}")
     core = [one for one in metadata.get_all("Requires-Dist", []) if "extra ==" not in one]
     names = sorted(re.split(r"[^\w-]", one)[0] for one in core)
-    require(names == ["json-repair", "pydantic"], f"the core needs {', '.join(names)}")
+    require(names == ["pydantic"], f"the core needs {', '.join(names)}")
 
 
 def check(sdist: Path, wheel: Path) -> None:

@@ -46,16 +46,16 @@ ANSWER: Final = "717,710 people."
 def try_core() -> None:
     """Read a turn, decide on a retry, plan, and classify a trace."""
     import loopmend
+    from loopmend.contracts import TaskStateInput
 
     installed = Path(loopmend.__file__)
     expect(installed.is_relative_to(sys.prefix), f"loopmend is imported from {installed}")
     expect_equal(loopmend.__version__, version("loopmend"))
     turn = loopmend.read_turn("Action: search\nAction Input: {'query': 'Oslo',}", tools=[search])
     expect_equal(turn.actions, (loopmend.ToolCall("search", {"query": "Oslo"}),))
-    narrated = loopmend.read_turn(NARRATED, tools=[search])
-    decision = loopmend.RetryPolicy().decide(narrated, 0, tools=[search])
-    expect(isinstance(decision, loopmend.Retry), f"a narrated call leads to {decision}")
-    advised = loopmend.Planner().advise(loopmend.TaskStateInput("Hello!"))
+    step = loopmend.Mending([search]).reply(loopmend.Reply(NARRATED))
+    expect(isinstance(step, loopmend.Ask), f"a narrated call leads to {step}")
+    advised = loopmend.Planner().advise(TaskStateInput("Hello!"))
     expect_equal(advised.selected.value, "AnswerDirectly")
     trace = loopmend.Trace.from_react_log("Thought 1: easy\nAction 1: Finish[4]")
     expect_equal(loopmend.classify_trace(trace).stop_reason.value, "final_answer")
@@ -66,11 +66,11 @@ def try_core() -> None:
 
 def try_langchain() -> None:
     """Correct a chat model in a chain."""
-    from langchain_loopmend import with_action_retry
+    from langchain_loopmend import with_parsing_retry
     from langchain_loopmend.testing import ScriptedChatModel
 
     model = ScriptedChatModel(script=[NARRATED, "Action: search\nAction Input: Oslo"])
-    action = with_action_retry(model, tools=["search"]).invoke("How many live in Oslo?")
+    action = with_parsing_retry(model, tools=["search"]).invoke("How many live in Oslo?")
     expect_equal((action.tool, len(model.asked)), ("search", 2))
 
 

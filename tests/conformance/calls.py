@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from loopmend import (
+from loopmend.contracts import (
     ActionParseError,
     DetectionConfig,
     MissingField,

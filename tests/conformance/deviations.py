@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from loopmend import I06_REASON_EXIT
+from loopmend.contracts import I06_REASON_EXIT
 from tests.conformance.calls import Answer, ask
 from tests.conformance.rows import Row, function_of
 

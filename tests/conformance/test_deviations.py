@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from loopmend import (
+from loopmend import ToolCall
+from loopmend.contracts import (
     Answer,
     DetectionConfig,
     ExitCodeMismatch,
@@ -16,7 +17,6 @@ from loopmend import (
     TaskClassification,
     TaskStateInput,
     Thinking,
-    ToolCall,
     Uncertain,
     UnknownReason,
     Yield,

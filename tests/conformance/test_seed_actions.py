@@ -6,20 +6,13 @@ import json
 
 import pytest
 
-from loopmend import (
-    AskUser,
-    Final,
-    InvalidJson,
-    MissingField,
-    ToolCall,
-    UnknownType,
-    parse_action,
-)
+from loopmend import AskUser, FinalAnswer, ToolCall
+from loopmend.contracts import InvalidJson, MissingField, UnknownType, parse_action
 
 
 def test_parse_final_variant() -> None:
     """A final action is read."""
-    assert parse_action(json.dumps({"type": "final", "content": "Hello!"})) == Final("Hello!")
+    assert parse_action(json.dumps({"type": "final", "content": "Hello!"})) == FinalAnswer("Hello!")
 
 
 def test_parse_tool_call_variant() -> None:
@@ -61,7 +54,7 @@ def test_reject_missing_required_field_for_variant() -> None:
 def test_handle_json_code_fence() -> None:
     """A fence tagged json is taken off."""
     text = f"```json\n{json.dumps({'type': 'final', 'content': 'done'})}\n```"
-    assert isinstance(parse_action(text), Final)
+    assert isinstance(parse_action(text), FinalAnswer)
 
 
 def test_handle_plain_code_fence() -> None:
@@ -73,4 +66,4 @@ def test_handle_plain_code_fence() -> None:
 def test_handle_extra_whitespace() -> None:
     """White space around the object does not matter."""
     text = f"  \n\n  {json.dumps({'type': 'final', 'content': 'hi'})}  \n\n  "
-    assert isinstance(parse_action(text), Final)
+    assert isinstance(parse_action(text), FinalAnswer)

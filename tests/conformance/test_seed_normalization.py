@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopmend import (
+from loopmend.contracts import (
     NormalizationPattern,
     build_normalization_retry_prompt,
     detect_normalization_failure,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from loopmend import (
+from loopmend.contracts import (
     ActionCandidate,
     BehavioralHistory,
     DecompositionProposal,

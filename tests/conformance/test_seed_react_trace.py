@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from loopmend import (
+from loopmend.contracts import (
     ActionAfterFinalAnswer,
     BoundOk,
     EmptyScratchpad,

@@ -8,12 +8,11 @@ import pickle
 
 import pytest
 
-from loopmend import (
+from loopmend import FinalAnswer, ToolCall
+from loopmend.contracts import (
     ActionParseError,
-    Final,
     InvalidJson,
     MissingField,
-    ToolCall,
     UnknownType,
     parse_action,
 )
@@ -37,7 +36,7 @@ def tool_call(arguments: str) -> str:
 )
 def test_accepts(text: str) -> None:
     """Fences, Unicode white space, extra and repeated keys do not matter."""
-    assert parse_action(text) == Final("x")
+    assert parse_action(text) == FinalAnswer("x")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +124,7 @@ def test_missing_type(text: str) -> None:
     assert (caught.value.field, caught.value.text) == ("type", text)
 
 
-@pytest.mark.parametrize("kind", ["", " final", "Final", "final\u0000", "tool"])
+@pytest.mark.parametrize("kind", ["", " final", "FinalAnswer", "final\u0000", "tool"])
 def test_unknown_type(kind: str) -> None:
     """The type is compared exactly, before any other field is looked at."""
     text = json.dumps({"type": kind})

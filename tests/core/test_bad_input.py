@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from loopmend import (
+from loopmend.contracts import (
     ActionParseError,
     InvalidJson,
     assess_declared_action,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.timing import fastest
-from loopmend import (
+from loopmend.contracts import (
     classify_scratchpad_grammar,
     detect_meta_signal,
     detect_normalization_failure,

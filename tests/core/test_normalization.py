@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from loopmend import (
+from loopmend.contracts import (
     MAX_NORMALIZATION_RETRIES,
     NormalizationPattern,
     build_normalization_retry_prompt,

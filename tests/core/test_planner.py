@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from loopmend import (
+from loopmend.contracts import (
     BehavioralHistory,
     DecompositionProposal,
     MemoryConfidence,

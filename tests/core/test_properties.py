@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopmend import (
+from loopmend import ToolCall
+from loopmend.contracts import (
     ActionParseError,
     AgentAction,
     DetectionConfig,
@@ -21,7 +22,6 @@ from loopmend import (
     TaskExecutionPlan,
     TaskOperatingState,
     TaskStateInput,
-    ToolCall,
     build_normalization_retry_prompt,
     classify_iteration_bound,
     classify_scratchpad_grammar,

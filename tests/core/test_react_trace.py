@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loopmend import (
+from loopmend.contracts import (
     I06_REASON_EXIT,
     ActionAfterFinalAnswer,
     BoundOk,

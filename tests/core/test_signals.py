@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loopmend import (
+from loopmend.contracts import (
     Answer,
     AttemptSummary,
     Clarification,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loopmend import (
+from loopmend.contracts import (
     BehavioralHistory,
     DeclaredAction,
     MemoryTierBreakdown,

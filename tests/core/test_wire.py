@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-import loopmend
-from loopmend import (
+from loopmend import AskUser, FinalAnswer, ToolCall, contracts
+from loopmend.contracts import (
     AgentAction,
-    AskUser,
-    Final,
     HumanIntervention,
     MemoryConfidence,
     MetaSignal,
@@ -24,7 +22,6 @@ from loopmend import (
     Stuck,
     StuckRequest,
     TaskClassification,
-    ToolCall,
     from_data,
     from_json,
     to_data,
@@ -61,7 +58,7 @@ UNIONS = {
 def test_unions_are_discriminated(name: str) -> None:
     """Each union is told apart by its tag, under the names of the specification."""
     tag, names = UNIONS[name]
-    schema = TypeAdapter(getattr(loopmend, name)).json_schema()
+    schema = TypeAdapter(getattr(contracts, name)).json_schema()
     assert schema["discriminator"]["propertyName"] == tag
     assert sorted(schema["discriminator"]["mapping"]) == sorted(names)
 
@@ -94,7 +91,7 @@ def test_values_are_fields_of_other_models() -> None:
 
 def test_nested_values() -> None:
     """Unions inside values, sequences and enums become plain data and come back."""
-    stuck = Stuck((loopmend.AttemptSummary("a"),), "h", HumanIntervention("r"))
+    stuck = Stuck((contracts.AttemptSummary("a"),), "h", HumanIntervention("r"))
     data = to_data(stuck)
     assert data == {
         "attempts": [{"description": "a", "outcome": ""}],
@@ -119,14 +116,14 @@ def test_floats_that_json_lacks(number: float, written: str) -> None:
 
 def test_lone_surrogates_survive() -> None:
     """Nothing is lost, not even what UTF-8 cannot encode."""
-    value = Final("\ud800 \x00 😀")
+    value = FinalAnswer("\ud800 \x00 😀")
     assert to_json(value).isascii()
     assert from_json(AgentAction, to_json(value)) == value
 
 
 def test_json_can_be_indented() -> None:
     """People may want to read it."""
-    assert to_json(Final("x"), indent=1) == '{\n "content": "x",\n "type": "final"\n}'
+    assert to_json(FinalAnswer("x"), indent=1) == '{\n "content": "x",\n "type": "final"\n}'
 
 
 @pytest.mark.parametrize(
@@ -163,7 +160,7 @@ def test_only_text_is_read() -> None:
 
 def test_values_are_frozen_and_small() -> None:
     """A value cannot be changed and has no room for more."""
-    value: Any = Final("x")
+    value: Any = FinalAnswer("x")
     with pytest.raises(FrozenInstanceError):
         value.content = "y"
     assert not hasattr(value, "__dict__")

@@ -35,13 +35,13 @@ def test_it_shows_the_whole_loop(shown: tuple[str, str]) -> None:
         "GraphRecursionError",
         "Max iterations of 20",
         "✓ 717,710 people live in Oslo.",
-        "✓ I stopped: search was called 3",
+        "✓ Stopped: search was called 3",
         "no_progress_loop",
-        "Next: tell the user why it cannot go on (ReturnBlocker).",
+        "Next: tell the user why the run cannot go on (ReturnBlocker).",
         "make live",
     ):
         assert said in text
-    found = re.search(r"natively (\d+) of 10 with (\d+) .* loopmend (\d+) of 10 with (\d+)", text)
+    found = re.search(r"without (\d+) of 10 with (\d+) .* loopmend (\d+) of 10 with (\d+)", text)
     assert found is not None
     native, native_calls, mended, mended_calls = map(int, found.groups())
     assert (native, mended) == (4, 10)

@@ -36,7 +36,7 @@ def metadata(**changed: str) -> Message:
         made[field] = value
     for extra in set(smoke.INSTALLS) - {"core"}:
         made["Provides-Extra"] = extra
-    for needed in ("json-repair>=0.44", "pydantic<3,>=2.10", 'ipykernel; extra == "notebooks"'):
+    for needed in ("pydantic<3,>=2.10", 'ipykernel; extra == "notebooks"'):
         made["Requires-Dist"] = needed
     return made
 
@@ -82,7 +82,7 @@ def test_another_dependency_of_the_core_is_refused() -> None:
     """What the core needs is decided in the open, and not by the way."""
     heavier = metadata()
     heavier["Requires-Dist"] = "numpy>=2"
-    with pytest.raises(dist.Refused, match="the core needs json-repair, numpy, pydantic"):
+    with pytest.raises(dist.Refused, match="the core needs numpy, pydantic"):
         dist.check_metadata(heavier, loopmend.__version__)
 
 

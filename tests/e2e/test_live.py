@@ -35,7 +35,7 @@ def test_there_are_enough_tasks_of_each_class() -> None:
 
 
 def test_each_kind_of_agent_is_compared() -> None:
-    """The four agents are there, natively and with loopmend."""
+    """The four agents are there, without and with loopmend."""
     names = " ".join(arm.name for arm in ARMS)
     for agent in ("AgentExecutor", "create_agent", "ReActAgent", "FunctionAgent"):
         assert agent in names
@@ -345,3 +345,19 @@ def test_what_an_agent_raises_is_a_result() -> None:
     assert run.stop_reason == "max_iterations"
     assert run.error is not None
     assert run.error.startswith("WorkflowRuntimeError: Max iterations")
+
+
+def test_office_tasks_are_judged() -> None:
+    """An answer is right if it holds what was asked and the tools that know it were called."""
+    from live.office import TASKS as OFFICE
+    from live.office import office_tools
+
+    stapler = next(task for task in OFFICE if "stapler cost?" in task.question)
+    assert stapler.is_right("It costs 12 euros.", ["price_of"])
+    assert not stapler.is_right("It costs 12 euros.", [])
+    assert not stapler.is_right("It costs 120 euros.", ["price_of"])
+    called: list[str] = []
+    tools = {tool.__name__: tool for tool in office_tools(called)}
+    assert (tools["price_of"]("stapler"), called) == ("12 euros", ["price_of"])
+    assert {name for task in OFFICE for name in task.calls} <= set(tools)
+    assert len(OFFICE) == 20

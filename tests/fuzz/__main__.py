@@ -12,7 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from loopmend import Retry, RetryPolicy, ToolCall, Turn, from_json, read_turn, to_json
+from loopmend import ToolCall, Turn, read_turn
+from loopmend.contracts import from_json, to_json
+from loopmend.mending import Form, correction
+from loopmend.reading import Toolbox
 from tests.core.reading.test_forms import EVERYTHING, WEATHER
 from tests.core.strategies import PIECES
 
@@ -20,6 +23,9 @@ SHARED = Path(__file__).parents[3] / "shared" / "corpus" / "outputs"
 SLOW = 1.0
 """Seconds that no text of a few kilobytes may take."""
 TOOLS: tuple[Any, ...] = (None, None, [WEATHER], ["search", "calculator", "f"])
+
+
+_FORMS: tuple[Form, ...] = ("react", "json", "native", "code")
 
 
 def main(arguments: list[str]) -> int:
@@ -91,11 +97,12 @@ def _check(turn: Turn, text: str, tools: Any, number: int) -> None:
         if not any(word in repr(turn) for word in ("inf", "nan")):
             msg = f"does not survive JSON: {turn}"
             raise AssertionError(msg)
-    decision = RetryPolicy().decide(turn, number % 2, tools)
-    if isinstance(decision, Retry):
-        again = read_turn(decision.messages[0].content, tools=tools)
+    if turn.failure is not None:
+        form = _FORMS[number % len(_FORMS)]
+        said = correction(turn.failure, form, None if tools is None else Toolbox(tools))
+        again = read_turn(said, tools=tools)
         if any(isinstance(action, ToolCall) for action in again.actions):
-            msg = f"a correction that reads as a call: {decision}"
+            msg = f"a correction that reads as a call: {said}"
             raise AssertionError(msg)
 
 

@@ -44,7 +44,7 @@ from langchain_core.agents import AgentFinish
 from llama_index.core.agent.react.output_parser import ReActOutputParser, extract_tool_use
 from llama_index.core.agent.react.types import ActionReasoningStep, ResponseReasoningStep
 
-from loopmend import Final, ToolCall, Turn, read_turn
+from loopmend import FinalAnswer, ToolCall, Turn, read_turn
 
 T = TypeVar("T")
 Pick = Callable[[Sequence[T]], T]
@@ -226,7 +226,7 @@ def alike(reading: Reading, turn: Turn) -> bool:
         return False
     action = turn.actions[0]
     if reading.tool is None:
-        return isinstance(action, Final) and same_answer(reading.given, action.content)
+        return isinstance(action, FinalAnswer) and same_answer(reading.given, action.content)
     if not isinstance(action, ToolCall) or action.name != reading.tool:
         return False
     wanted = arguments_of(reading.tool, unix(reading.given))
@@ -246,6 +246,7 @@ FORM = re.compile(
 ACTION = re.compile(r"\bAction\s*\d*\s*(?:Input\s*\d*\s*)?:|\"action\":|<tool>")
 INPUT = re.compile(r"\bAction\s*\d*\s*Input\s*\d*\s*:")
 ANSWER = re.compile(r"\bAnswer\s*:|<final_answer>|\"Final Answer\"")
+NAMED = re.compile(r"\bAction\s*\d*\s*:|[\"']action[\"']\s*:|<tool>", re.IGNORECASE)
 OBSERVATION = re.compile(r"\bObservation\s*\d*\s*:|<observation>")
 OF_A_SENTENCE = re.compile(
     r"(?:\b(?:the|a|an|my|your|this|that|its|no|of|with|as|like|say|write|give|called)\s+|[\"'`*(])"
@@ -306,8 +307,9 @@ def drops_an_action(text: str, reading: Reading) -> bool:
 def picks_one_of_several_answers(text: str, reading: Reading) -> bool:
     """LangChain takes the last answer, which is that to a next question if one is made up.
 
-    LlamaIndex takes the first one after a thought, with all others in it. One that is only said
-    again is read; a header in the middle of an answer's line is a part of that answer.
+    LlamaIndex takes the first one after a thought, with all others in it, and forgets one before
+    the thought. One that is only said again is read; a header in the middle of an answer's line is
+    a part of that answer.
     """
     marks = [*HEADER.finditer(text), None]
     starts = [m for m in marks if m and "Answer" in m[0] and is_line_start(text, m.start())]
@@ -317,7 +319,12 @@ def picks_one_of_several_answers(text: str, reading: Reading) -> bool:
         if mark and "Answer" in mark[0] and (not starts or mark.start() >= starts[0].start())
     ]
     inside = bool(starts) and any(not is_line_start(text, at) for at, _ in said)
-    return reading.tool is None and (inside or len({answer for _, answer in said}) > 1)
+    parted = any(
+        mark and "Answer" not in mark[0] and said and said[0][0] < mark.start() < said[-1][0]
+        for mark in marks
+    )
+    several = parted or len({answer for _, answer in said}) > 1
+    return reading.tool is None and (inside or several)
 
 
 def is_line_start(text: str, at: int) -> bool:
@@ -346,7 +353,7 @@ def believes_an_observation(text: str, reading: Reading) -> bool:
     made_up = OBSERVATION.search(text)
     if made_up is None:
         return False
-    start = (ANSWER if reading.tool is None else ACTION).search(text)
+    start = (ANSWER if reading.tool is None else NAMED).search(text)
     return start is None or start.start() > made_up.start()
 
 
@@ -1189,7 +1196,7 @@ def test_what_others_collected() -> None:
         if shown or row["id"].endswith("case_sensitive_param_name_invalid_v3"):
             continue  # a call that is only shown is asked about; a key's case does not matter
         calls = [(a.name, a.arguments) for a in turn.actions if isinstance(a, ToolCall)]
-        answer = next((a.content for a in turn.actions if isinstance(a, Final)), None)
+        answer = next((a.content for a in turn.actions if isinstance(a, FinalAnswer)), None)
         asked = turn.failure is not None and row["expected"].get("type") != "no_call"
         if not asked and as_expected(row, calls or None, answer):
             right += 1

@@ -7,47 +7,54 @@ from typing import Any, Literal
 from typing_extensions import assert_type
 
 from loopmend import (
-    Accept,
-    ActionCandidate,
     AdvisedPlan,
-    AgentAction,
+    Ask,
     AskUser,
-    Explanation,
+    Done,
     FailurePattern,
-    Final,
-    GiveUp,
+    FinalAnswer,
+    GaveUp,
+    JsonReader,
+    JsonReading,
+    Mending,
+    Planner,
+    Problem,
+    Reply,
+    RetryPolicy,
+    ToolCall,
+    Turn,
+    explain,
+    read_json,
+    read_turn,
+)
+from loopmend.contracts import (
+    ActionCandidate,
+    AgentAction,
     GrammarOk,
     MetaSignal,
     NormalizationPattern,
     PlannedAction,
-    Planner,
-    PlanRule,
-    Retry,
-    RetryPolicy,
     Stuck,
     TaskExecutionPlan,
     TaskOperatingState,
     TaskStateInput,
-    ToolCall,
-    Turn,
     classify_scratchpad_grammar,
     detect_meta_signal,
     detect_normalization_failure,
-    explain,
     from_json,
     parse_action,
     plan,
-    read_turn,
     synthesize_task_state,
     to_json,
 )
+from loopmend.planning import Explanation, PlanRule
 
 
 def every_action_is_handled(text: str) -> str:
     """A match over the three actions is exhaustive."""
     action = parse_action(text)
     match action:
-        case Final(content):
+        case FinalAnswer(content):
             assert_type(content, str)
             return content
         case ToolCall(name, arguments):
@@ -92,7 +99,7 @@ def _own_rule(state: TaskOperatingState, input: TaskStateInput) -> ActionCandida
 def advising(turn: TaskStateInput) -> None:
     """Rules of one's own are functions; both kinds of plan can be explained."""
     rule: PlanRule = _own_rule
-    advised = Planner([rule, _own_rule]).advise(turn, dialect="react")
+    advised = Planner([rule, _own_rule]).advise(turn, form="react")
     assert_type(advised, AdvisedPlan)
     assert_type(advised.contract, TaskExecutionPlan)
     assert_type(advised.selected, PlannedAction)
@@ -100,22 +107,35 @@ def advising(turn: TaskStateInput) -> None:
     assert_type(explain(advised.contract).rows[0].rank, int)
 
 
-def wire(final: Final) -> None:
+def wire(final: FinalAnswer) -> None:
     """A class comes back as itself, a union as anything."""
-    assert_type(from_json(Final, to_json(final)), Final)
+    assert_type(from_json(FinalAnswer, to_json(final)), FinalAnswer)
     assert_type(from_json(AgentAction, to_json(final)), Any)
 
 
+def values(text: str) -> None:
+    """A value is anything; what is wrong with it is in parts."""
+    reading = read_json(text, dict[str, int])
+    assert_type(reading, JsonReading)
+    assert_type(reading.value, Any)
+    if reading.failure is not None:
+        assert_type(reading.failure.problems, tuple[Problem, ...])
+    assert_type(JsonReader({"type": "object"}).close(), JsonReading)
+    match Mending(schema=int).reply(Reply(text)):
+        case Done() as done:
+            assert_type(done.reading, JsonReading | None)
+
+
 def reading(text: str) -> None:
-    """A turn is a value; a decision is one of three."""
+    """A turn is a value; a step is one of three."""
     turn = read_turn(text, tools=[planning, "search", {"name": "f"}])
     assert_type(turn, Turn)
     if turn.failure is not None:
         assert_type(turn.failure.pattern, FailurePattern)
-    match RetryPolicy().decide(turn, 0):
-        case Accept(accepted):
+    match Mending(policy=RetryPolicy()).reply(Reply(text)):
+        case Done(accepted):
             assert_type(accepted, Turn)
-        case Retry(messages):
+        case Ask(messages):
             assert_type(messages[0].content, str)
-        case GiveUp(failure):
+        case GaveUp(failure):
             assert_type(failure.message, str)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from langchain.agents import create_agent
@@ -12,15 +13,18 @@ from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import PromptTemplate
 from langchain_core.tools import BaseTool
+from pydantic import BaseModel
 from typing_extensions import assert_type
 
 from langchain_loopmend import (
     ActionParseException,
     AgentActionOutputParser,
     AgentActionsOutputParser,
+    JsonOutputParser,
+    PydanticOutputParser,
     RetryingOutputParser,
     TurnOutputParser,
-    with_action_retry,
+    with_parsing_retry,
     with_tool_call_retry,
 )
 from langchain_loopmend.classic import ReActOutputParser, handle_parsing_error
@@ -28,11 +32,27 @@ from langchain_loopmend.middleware import NormalizationMiddleware
 from loopmend import FailurePattern, Turn
 
 
+class City(BaseModel):
+    """A pydantic model."""
+
+    name: str
+
+
+@dataclass
+class Town:
+    """A dataclass."""
+
+    name: str
+
+
 def parsing(text: str, tools: list[BaseTool]) -> None:
     """Parsers say what they return, and take tools of any kind."""
     assert_type(AgentActionOutputParser(tools=tools).parse(text), AgentAction | AgentFinish)
     assert_type(AgentActionsOutputParser(tools=["f"]).parse(text), list[AgentAction] | AgentFinish)
     assert_type(TurnOutputParser(tools=[{"name": "f"}]).parse(text), Turn)
+    assert_type(PydanticOutputParser(pydantic_object=City).parse(text), City)
+    assert_type(PydanticOutputParser(pydantic_object=Town).parse(text), Town)
+    assert_type(JsonOutputParser().parse(text), Any)
     try:
         AgentActionOutputParser().parse(text)
     except ActionParseException as error:
@@ -43,7 +63,11 @@ def retrying(llm: BaseChatModel, tools: list[BaseTool]) -> None:
     """A wrapped parser keeps its type; a mended model returns messages."""
     assert_type(RetryingOutputParser.from_llm(llm, StrOutputParser()).parse("?"), str)
     assert_type(RetryingOutputParser.from_llm(llm).parse("?"), AgentAction | AgentFinish)
-    assert_type(with_action_retry(llm, tools=tools).invoke("go"), Any)
+    assert_type(with_parsing_retry(llm, tools=tools).invoke("go"), Any)
+    with_parsing_retry(llm, City)
+    with_parsing_retry(llm, StrOutputParser())
+    taken: BaseChatModel = with_tool_call_retry(llm)
+    assert_type(taken.bind_tools(tools).invoke("go"), AIMessage)
     assert_type(with_tool_call_retry(llm, tools).invoke("go"), AIMessage)
 
 

@@ -5,82 +5,90 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
-from llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent
+from llama_index.core.agent.workflow import (
+    AgentOutput,
+    AgentWorkflow,
+    FunctionAgent,
+    ReActAgent,
+)
 from llama_index.core.llms import LLM
-from llama_index.core.memory import BaseMemory
 from llama_index.core.tools import BaseTool
 from typing_extensions import assert_type
 
 from llama_index_loopmend import (
+    Accept,
     ActionOutputParser,
     ActionParseException,
-    Mends,
+    AgentStep,
+    Answer,
+    AskAgain,
+    LoopGuardHook,
+    NormalizationHook,
     PlanEvent,
-    PlannedAgent,
     PlannedAgentWorkflow,
     PlannedCodeActAgent,
     PlannedFunctionAgent,
     PlannedReActAgent,
     PlannerStepHook,
+    Proceed,
     ProtocolIssueEvent,
-    RecallProbe,
     RetryingOutputParser,
-    StepView,
+    StepHook,
     TolerantReActOutputParser,
-    empty_tiers,
-    with_planner,
+    with_hooks,
 )
-from loopmend import (
-    AdvisedPlan,
-    AgentAction,
-    CircuitBreaker,
-    FailurePattern,
-    LoopPolicy,
-    Planner,
-    RetrievalMetrics,
-)
+from loopmend import AdvisedPlan, FailurePattern, Planner
+from loopmend.breaker import CircuitBreaker
+from loopmend.contracts import AgentAction
 
 
-def looking(view: StepView) -> str | None:
-    """Callbacks get a view of the step."""
-    return view.user_text or None
+def looking(step: AgentStep) -> str | None:
+    """Callbacks get the step."""
+    return step.user_text or None
 
 
-async def composing(view: StepView, plan: AdvisedPlan) -> str | None:
+async def composing(step: AgentStep, plan: AdvisedPlan) -> str | None:
     """Callbacks may be async."""
-    return plan.selected.value if view.tools else None
+    return plan.selected.value if step.tools else None
 
 
-def hooks(probe: RecallProbe) -> PlannerStepHook:
-    """A hook takes what the core and the user have."""
+class Own(StepHook):
+    """A hook of one's own says less than it could."""
+
+    async def before(self, step: AgentStep) -> Proceed | Answer | None:
+        """Stop whoever shouts."""
+        return Answer("No shouting.") if step.user_text.isupper() else Proceed(("Be brief.",))
+
+    async def after(self, step: AgentStep, output: AgentOutput) -> Accept | AskAgain:
+        """Want something to be said."""
+        said = output.response.content or step.is_last
+        return Accept() if said else AskAgain.saying("Say something.")
+
+
+def hooks() -> list[StepHook]:
+    """Hooks take what the core and the user have."""
     hook = PlannerStepHook(
         mode="advise",
         planner=Planner(),
-        observe=lambda view: {"authority": view.agent_name},
+        observe=lambda step: {"authority": step.agent_name},
         breaker=CircuitBreaker(),
-        recall=probe,
         inspect_memory=looking,
         compose=composing,
-        loops=LoopPolicy(),
-        mends=Mends(last_answer=False),
-        on_exhausted="error",
     )
     assert_type(hook.acts, bool)
-    assert_type(probe.metrics(), RetrievalMetrics | None)
-    return hook
+    loops = LoopGuardHook(warn_after=2, stop_after=3, on_cap="raise")
+    return [hook, loops, NormalizationHook(on_failure="raise"), Own()]
 
 
-def agents(llm: LLM, tools: list[BaseTool | Callable[..., Any]], hook: PlannerStepHook) -> None:
+def agents(llm: LLM, tools: list[BaseTool | Callable[..., Any]]) -> None:
     """Planned agents are agents of LlamaIndex's, and workflows take them without a cast."""
-    react: ReActAgent = PlannedReActAgent(llm=llm, tools=tools, step_hook=hook)
-    function: FunctionAgent = PlannedFunctionAgent(llm=llm, tools=tools, step_hook=hook)
-    code = PlannedCodeActAgent(code_execute_fn=print, llm=llm, step_hook=hook)
-    wrapped = with_planner(FunctionAgent(llm=llm), hook)
-    assert_type(wrapped, PlannedAgent)
-    assert_type(wrapped.inner, BaseWorkflowAgent)
+    react: ReActAgent = PlannedReActAgent(llm=llm, tools=tools, hooks=hooks())
+    function: FunctionAgent = PlannedFunctionAgent(llm=llm, tools=tools, hooks=hooks())
+    code = PlannedCodeActAgent(code_execute_fn=print, llm=llm, hooks=hooks())
+    wrapped = with_hooks(FunctionAgent(llm=llm), hooks())
+    assert_type(wrapped, FunctionAgent)
     team: AgentWorkflow = PlannedAgentWorkflow(
-        [react, function, code, wrapped], root_agent="a", step_hook=hook
+        [react, function, code, wrapped], root_agent="a", hooks=hooks()
     )
     AgentWorkflow(agents=[react, function, wrapped], root_agent=team.root_agent)
 
@@ -89,17 +97,16 @@ def events(event: object) -> None:
     """Events say what they hold."""
     if isinstance(event, PlanEvent):
         assert_type(event.selected, str)
-        assert_type(event.outcome, str | None)
+        assert_type(event.done, str | None)
     elif isinstance(event, ProtocolIssueEvent):
         assert_type(event.attempt, int)
 
 
-async def parsing(llm: LLM, tools: list[BaseTool], text: str, memory: BaseMemory) -> None:
+def parsing(llm: LLM, tools: list[BaseTool], text: str) -> None:
     """Parsers say what they return, and take tools of any kind."""
     assert_type(ActionOutputParser(tools=tools).parse(text), AgentAction)
     ReActAgent(llm=llm, output_parser=TolerantReActOutputParser(tools=tools))
     RetryingOutputParser(ActionOutputParser(), llm)
-    assert_type(await empty_tiers(memory), tuple[str, ...] | None)
     try:
         ActionOutputParser().parse(text)
     except ActionParseException as error:

@@ -6,14 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopmend import (
+from loopmend.contracts import (
     PlannedAction,
+    RetrievalMetrics,
     TaskStateInput,
-    observe_conversation,
     plan,
+    synthesize_task_state,
+)
+from loopmend.planning import (
+    observe_conversation,
+    plan_correction,
     plan_hints,
     response_skeleton,
-    synthesize_task_state,
 )
 from tests.core.strategies import any_text
 
@@ -60,7 +64,8 @@ def test_observed() -> None:
     assert observed.self_echo_fragments == (said,) * 5
     assert observed.tool_search_stats is not None
     assert observe_conversation(["go"], tool_count=2, intents=["chat"]).intents == ("chat",)
-    assert observe_conversation([]) == TaskStateInput("")
+    unknown = RetrievalMetrics(budget_utilization=1.0)
+    assert observe_conversation([]) == TaskStateInput("", retrieval_metrics=unknown)
 
 
 def test_with_tools_a_turn_is_a_task() -> None:
@@ -77,7 +82,8 @@ def test_observing_is_total(users: list[str], replies: list[str], tools: int) ->
     """Any conversation can be planned from."""
     known = observe_conversation(users, replies, tool_count=tools)
     state = synthesize_task_state(known)
-    assert isinstance(plan_hints(plan(state, known), state), tuple)
+    assert isinstance(plan_hints(state), tuple)
+    assert plan_correction(plan(state, known)) is None
 
 
 def test_hints_of_all_rules() -> None:
@@ -93,7 +99,9 @@ def test_hints_of_all_rules() -> None:
     state = synthesize_task_state(known)
     planned = plan(state, known)
     assert planned.selected is PlannedAction.RETURN_BLOCKER
-    protocol, vary, engagement = plan_hints(planned, state, dialect="react")
-    assert protocol.startswith("Your last reply broke the tool protocol. Write one line")
+    protocol = plan_correction(planned, form="react")
+    vary, engagement = plan_hints(state)
+    assert protocol is not None
+    assert protocol.startswith("Your last reply broke the tool protocol. Call the tool")
     assert vary.startswith("Vary")
     assert engagement.startswith("The user's messages are getting shorter.")

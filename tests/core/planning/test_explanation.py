@@ -6,18 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopmend import (
+from loopmend import AdvisedPlan, Planner, explain
+from loopmend.contracts import (
     ActionCandidate,
-    AdvisedPlan,
-    Explanation,
     PlannedAction,
-    Planner,
     TaskExecutionPlan,
     TaskStateInput,
-    explain,
     plan,
     synthesize_task_state,
 )
+from loopmend.planning import Explanation
 from tests.core.strategies import any_text
 
 TURN = TaskStateInput(
@@ -64,10 +62,17 @@ def test_an_advised_plan() -> None:
         "Why: Explicit delegation requested; 1 specialist(s) fit: ann. "
         "Nothing else was considered. "
         "The contract selects the same action. The difference: Declining engagement (rule 10) is "
-        "a hint to the model, not an action that competes. "
-        "To tell the model: The user's messages are getting shorter. Change your approach or ask "
+        "a hint to the model, not a competing action. "
+        "Hints: The user's messages are getting shorter. Change your approach or ask "
         "one focused question."
     )
+
+
+def test_a_correction_is_told() -> None:
+    """What the model is told about its last reply stands apart from hints."""
+    turn = TaskStateInput("go", intents=["execution"], previous_turn_had_protocol_issues=True)
+    explanation = explain(Planner().advise(turn))
+    assert "Tell the model: Your last reply broke the tool protocol." in explanation.text
 
 
 def test_several_differences() -> None:
@@ -85,7 +90,7 @@ def test_several_differences() -> None:
 def test_an_advised_plan_that_does_not_depart() -> None:
     """That is said, and nothing more."""
     explanation = explain(Planner().advise(TaskStateInput("hello")))
-    assert explanation.text.endswith("Nothing else was considered. The contract says the same.")
+    assert explanation.text.endswith("Nothing else was considered. The contract agrees.")
 
 
 def test_the_table_is_aligned() -> None:
@@ -106,7 +111,7 @@ def test_plans_made_by_hand() -> None:
     """What no rule proposes is told as it is, also without candidates or reasons."""
     empty = explain(of())
     assert empty.text == (
-        "Next: go on with the model call (ContinueCentralized). No reason is given. "
+        "Next: go on with the model call (ContinueCentralized). The plan gives no reason. "
         "Nothing else was considered."
     )
     assert empty.rows == ()

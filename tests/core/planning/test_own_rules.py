@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from loopmend import (
+from loopmend import Planner
+from loopmend.contracts import (
     ActionCandidate,
     PlannedAction,
-    Planner,
     RosterFit,
     TaskClassification,
     TaskOperatingState,
@@ -115,7 +115,7 @@ def test_names_of_rules_stay_on_one_line() -> None:
         ),
         *((confident(bad), TypeError, "must be a number") for bad in (True, "0.5", None, 1j)),
         *(
-            (confident(bad), ValueError, "from 0 to 1")
+            (confident(bad), ValueError, "between 0 and 1")
             for bad in (-0.1, 1.1, float("nan"), float("inf"), 10**5000)
         ),
     ],
@@ -143,8 +143,8 @@ def test_whole_numbers_are_confidences() -> None:
     [
         ({"rules": ["x"]}, TypeError, "`rules` must hold callables, not str"),
         ({"max_normalization_retries": 1.5}, TypeError, "`max_normalization_retries`"),
-        ({"max_normalization_retries": -1}, ValueError, "must not be negative"),
-        ({"dialect": "morse"}, ValueError, "one of react, json, native, any, not 'morse'"),
+        ({"max_normalization_retries": -1}, ValueError, "must be 0 or more"),
+        ({"form": "morse"}, ValueError, "one of react, json, native, code, not 'morse'"),
     ],
 )
 def test_options_that_make_no_sense(
@@ -156,11 +156,11 @@ def test_options_that_make_no_sense(
 
 
 def test_wrong_arguments() -> None:
-    """What is not known, no state or no dialect is refused with its name."""
+    """What is not known, no state or no form is refused with its name."""
     wrong: Any = "go"
     with pytest.raises(TypeError, match="`input` must be a TaskStateInput"):
         Planner().advise(wrong)
     with pytest.raises(TypeError, match="`state` must be a TaskOperatingState"):
         Planner().advise(TASK, wrong)
-    with pytest.raises(ValueError, match="`dialect` must be one of"):
-        Planner().advise(TASK, dialect=wrong)
+    with pytest.raises(ValueError, match="`form` must be one of"):
+        Planner().advise(TASK, form=wrong)

@@ -9,23 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopmend import (
+from loopmend import AdvisedPlan, FailurePattern, Planner
+from loopmend.contracts import (
     ActionCandidate,
-    AdvisedPlan,
     BehavioralHistory,
     DecompositionProposal,
     PlannedAction,
-    Planner,
     RuntimeConstraints,
     TaskClassification,
     TaskOperatingState,
     TaskStateInput,
     from_json,
     plan,
-    plan_hints,
     synthesize_task_state,
     to_json,
 )
+from loopmend.mending.corrections import mistake_in_words
+from loopmend.planning import plan_hints
 from tests.core.planning.turns import (
     BROKE,
     DELEGATE,
@@ -120,7 +120,7 @@ def test_corrections_are_capped(streak: int, *, capped: bool) -> None:
     selected = "ContinueCentralized" if capped else "NormalizationRetry"
     assert advised.selected == selected
     assert kinds(advised) == (["retry_capped"] if capped else [])
-    assert bool(advised.hints) is not capped
+    assert (advised.correction is None) is capped
 
 
 def test_the_cap_can_be_set() -> None:
@@ -227,14 +227,22 @@ def test_a_repetition_without_words() -> None:
     state = TaskOperatingState(TaskClassification.TASK, behavioral_history=history)
     said = Planner().advise(TASK, state).hints
     assert said == Planner().advise(replace(TASK, recent_response_skeletons=REPETITIVE)).hints
-    assert said == plan_hints(plan(state, TASK), state)
+    assert said == plan_hints(state)
 
 
-def test_the_dialect_of_the_hints() -> None:
+def test_the_form_of_a_correction() -> None:
     """The planner's is used unless another is asked for."""
-    planner = Planner(dialect="json")
-    assert "exactly one JSON object" in planner.advise(BROKE).hints[0]
-    assert "starts with the word Action" in planner.advise(BROKE, dialect="react").hints[0]
+    planner = Planner(form="json")
+    assert "one JSON object" in str(planner.advise(BROKE).correction)
+    assert "a line for the action" in str(planner.advise(BROKE, form="react").correction)
+
+
+@pytest.mark.parametrize("mistake", FailurePattern)
+def test_a_correction_names_the_mistake(mistake: FailurePattern) -> None:
+    """Who knows what was wrong has the model told just that."""
+    told = str(Planner().advise(BROKE, mistake=mistake).correction)
+    assert told.startswith(f"In your last turn: {mistake_in_words(mistake)} ")
+    assert Planner().advise(TASK, mistake=mistake).correction is None
 
 
 # Duplicates
@@ -249,7 +257,7 @@ def test_each_action_is_listed_once() -> None:
     assert advised.sources == ("rule 3, rule 5",)
     assert kinds(advised) == ["duplicate_merged"]
     assert advised.differences[0].message == (
-        "DelegateToSpecialist is listed once, as rule 3 and rule 5 agree on it."
+        "DelegateToSpecialist is listed once: rule 3 and rule 5 agree on it."
     )
     assert advised.selected_rationale == (
         "Explicit delegation requested; 1 specialist(s) fit: ann. Also: Decomposition gate "

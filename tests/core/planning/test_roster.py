@@ -1,4 +1,4 @@
-"""Which specialists a message asks for: by name, by role, or by what they do."""
+"""Which specialists a message is addressed to, told by where their names stand."""
 
 from __future__ import annotations
 
@@ -8,225 +8,134 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopmend import RosterMatch, match_specialists
-from tests.core.planning.requests import NO_REQUESTS, REQUESTS, TEAM
+from loopmend.planning import RosterMatch, match_specialists
 from tests.core.strategies import any_text
 
-ROSTER = {
-    "ResearchAgent": "Looks things up on the web.",
-    "report_writer": "Writes poems and reports.",
+TEAM = {
+    "writer": "Writes reports and poems.",
+    "ResearchAgent": "Looks things up in papers.",
+    "report_writer": "Writes reports.",
+    "math-bot": "Sums.",
     "SQLExpert": "Queries databases.",
-    "tax": "Files returns.",
+    "agent2": "Does the rest.",
+    "data": "Analyses data.",
+    "Python": "Runs Python.",
+    "sales": "Answers questions on prices.",
+    "IT": "Repairs computers.",
+    "travel agent": "Books trips.",
+    "研究员": "Looks up.",
 }
 MEASURING = 3  # times as long while coverage is measured, or on a slow machine
 
 
-@pytest.mark.parametrize(("text", "names"), REQUESTS)
-def test_requests(text: str, names: str) -> None:
-    """Who is the object of a request is found."""
-    found = match_specialists(text, TEAM)
-    assert found.explicit
-    assert " ".join(found.names) == names
-
-
-@pytest.mark.parametrize("text", NO_REQUESTS)
-def test_ordinary_sentences(text: str) -> None:
-    """Nobody is handed a turn for being mentioned, denied, quoted or wondered about."""
-    assert match_specialists(text, TEAM).explicit is False
-
-
 @pytest.mark.parametrize(
-    "text", ["Bitte frag den writer.", "Demande au writer.", "\u8bf7\u8ba9writer\u5199\u8bd7"]
-)
-def test_other_languages(text: str) -> None:
-    """A request in another language is left to the model, but for a mention."""
-    assert match_specialists(text, TEAM).explicit is False
-    mentioned = match_specialists(f"@writer {text}", TEAM)
-    assert mentioned == RosterMatch(explicit=True, names=("writer",))
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
+    ("text", "names"),
     [
-        ("Please ask the research agent about Oslo.", "ResearchAgent"),
-        ("Ask ResearchAgent about Oslo.", "ResearchAgent"),
-        ("Could you have the research specialist look at it?", "ResearchAgent"),
-        ("hand this over to report_writer", "report_writer"),
-        ("Let the report writer do it.", "report_writer"),
-        ("LET THE REPORT-WRITER DO IT!", "report_writer"),
-        ("Transfer me to the report writer agent", "report_writer"),
-        ("Get the SQL expert on it, please.", "SQLExpert"),
-        ("use sqlexpert", "SQLExpert"),
-        ("Talk to the tax team.", "tax"),
-        ("First think. Then delegate it to tax.", "tax"),
-        ("I want you to consult tax", "tax"),
-        ("Let me talk to the tax expert.", "tax"),
+        ("@writer a poem about Oslo", ["writer"]),
+        ("  @Writer, please: a poem", ["writer"]),
+        ("@writer", ["writer"]),
+        ("@data agent, look at this", ["data"]),
+        ("@travel agent book it", ["travel agent"]),
+        ("@math-bot 2+2?", ["math-bot"]),
+        ("@researchagent find a paper", ["ResearchAgent"]),
+        ("@研究员 请写一首诗", ["研究员"]),
+        ("ResearchAgent, find a paper on Oslo.", ["ResearchAgent"]),
+        ("report_writer: sum it up", ["report_writer"]),
+        ("math-bot : 2 + 2", ["math-bot"]),
+        ("SQLExpert, count the users", ["SQLExpert"]),
+        ("agent2, do the rest", ["agent2"]),
+        ("@writer @ResearchAgent work on this", ["writer", "ResearchAgent"]),
+        ("@writer;\n@ResearchAgent work on this", ["writer", "ResearchAgent"]),
+        ("@math-bot, @writer: sum and tell", ["math-bot", "writer"]),
+        ("@ResearchAgent find facts. @writer write it up.", ["ResearchAgent", "writer"]),
+        ("@writer write it up.\n@ResearchAgent check it.", ["writer", "ResearchAgent"]),
+        ("@writer write. Make it short! @writer thanks", ["writer"]),
+        ("ResearchAgent, look. @writer, write.", ["ResearchAgent", "writer"]),
+        ("研究者です。@writer 書いて", []),
     ],
 )
-def test_requests_by_name(text: str, name: str) -> None:
-    """Who is asked for by name is found, however the name is spelt."""
-    assert match_specialists(text, ROSTER) == RosterMatch(explicit=True, names=(name,))
+def test_addresses(text: str, names: list[str]) -> None:
+    """Who a message starts with is addressed, and others in turn, in the order of the message."""
+    assert match_specialists(text, TEAM) == RosterMatch(bool(names), tuple(names))
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "",
-        "What does the research agent do?",
-        "The report writer was great yesterday.",
-        "Why do I pay tax?",
-        "taxation is theft, ask anyone",
-        "Ask me later. Research agents are nice.",
-        "Get some rest.",
-        "Tell me about tax.",
-        "Let us see what tax that makes.",
-        "research",
+        "@",
+        "@ writer",
+        "Ask the writer for a poem.",
+        "Do not ask @writer.",
+        "If it rains, ask @writer for a poem.",
+        "Find the facts first. @writer write them up.",
+        "Sum 1 and 2\n@writer tell it",
+        "Why did you ask ResearchAgent?",
+        "Compare ResearchAgent and report_writer.",
+        "ResearchAgent was slow yesterday.",
+        "researchagent, find a paper",
+        "data: 1, 2, 3. What is the mean?",
+        "Python, Java and Rust: which is best?",
+        "sales: 120, 130, 140. Sum them.",
+        "IT, HR and legal met in Oslo.",
+        "writer, write a poem",
+        "Mail bob@writer.com about it.",
+        "I follow @writer.",
+        '"@writer do it" is what she said',
+        "> @writer do it",
+        "```\n@writer\n```",
+        "`@writer`",
+        "Translate:\n@writer please do it",
     ],
 )
-def test_no_requests(text: str) -> None:
-    """To mention somebody is not to ask for them."""
-    assert match_specialists(text, ROSTER).explicit is False
+def test_what_is_left_to_the_model(text: str) -> None:
+    """A name anywhere else may be denied, conditional, quoted, or an ordinary word."""
+    assert match_specialists(text, TEAM) == RosterMatch()
 
 
-def test_several_at_once() -> None:
-    """All that are named fit, in the order of the roster."""
-    found = match_specialists("Ask tax and then the research agent.", ROSTER)
-    assert found == RosterMatch(explicit=True, names=("ResearchAgent", "tax"))
+@pytest.mark.parametrize("text", ["@tax file my return", "@writers write", "@dataset clean it"])
+def test_somebody_who_is_not_there(text: str) -> None:
+    """An address is one though nobody of that name is on the roster; parts of words are no name."""
+    assert match_specialists(text, TEAM) == RosterMatch(explicit=True)
+    assert match_specialists(text, {}) == RosterMatch(explicit=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Delegate this to a specialist.", RosterMatch(explicit=True)),
-        (
-            "Have some expert write a few poems.",
-            RosterMatch(explicit=True, names=("report_writer",)),
-        ),
-        (
-            "Ask an agent that looks at databases and reports things from the web.",
-            RosterMatch(explicit=True, names=("ResearchAgent", "report_writer", "SQLExpert")),
-        ),
-    ],
-)
-def test_requests_for_anybody(text: str, found: RosterMatch) -> None:
-    """Who asks for some specialist gets those whose description fits, the best first."""
-    assert match_specialists(text, ROSTER) == found
+def test_what_is_shown_is_not_read() -> None:
+    """Who is addressed in code, a quotation or a quoted mail is not addressed by the user."""
+    for shown in ("```python\n@data\nclass A: ...```", '"No.\n@data is fine"', "\n> @data hi"):
+        assert match_specialists(f"@writer look at this:\n{shown}", TEAM).names == ("writer",)
 
 
-def test_fitting_without_a_request() -> None:
-    """A description that fits is told, though nobody asked."""
-    found = match_specialists("I need a poem, and reports.", ROSTER)
-    assert found == RosterMatch(explicit=False, names=("report_writer",))
-    assert match_specialists("Tell me about your help.", ROSTER) == RosterMatch()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Ask the team about the reports.",
-        "Could an expert write reports?",
-        "Why would I ask an expert about reports?",
-        "Do not hand the reports to a specialist.",
-        "Tell an agent to write reports.",
-        "Connect me to a human agent for reports.",
-        "My travel agent told me to ask a visa expert about reports.",
-        "Expert reports are rare.",
-        "Ask the best-paid, agent, for reports.",
-        "I want an expert opinion on reports.",
-    ],
-)
-def test_no_requests_for_anybody(text: str) -> None:
-    """Some specialist that is not asked for is none to hand over to."""
-    assert match_specialists(text, ROSTER).explicit is False
-
-
-@pytest.mark.parametrize("name", ["the", "a", "i", "me", "this", "to", "42", "x1", "data", "Code"])
-def test_names_that_are_ordinary_words(name: str) -> None:
-    """A name that stands in any sentence is asked for by a mention alone, or with a role."""
-    roster = {name: "does"}
-    text = f"Ask {name} about it. Hand this to the {name}. Let the {name} do it. {name}, please do"
-    assert match_specialists(text, roster).explicit is False
-    assert match_specialists(f"@{name} please do it", roster).names == (name,)
-
-
-def test_a_role_makes_a_name_of_a_word() -> None:
-    """The data agent is somebody, the agent is nobody of the name of an article."""
-    assert match_specialists("Ask the data agent.", {"data": "x"}).names == ("data",)
-    assert match_specialists("Ask the agent.", {"the": "x"}) == RosterMatch(explicit=True)
-
-
-def test_several_of_a_name() -> None:
-    """Names that differ in nothing but their spelling are all asked for."""
-    roster = {"research_agent": "", "ResearchAgent": "", "research": ""}
-    assert match_specialists("Ask the research agent.", roster).names == (
-        "research_agent",
-        "ResearchAgent",
-    )
-    assert match_specialists("Ask the research expert.", roster).names == tuple(roster)
-
-
-@pytest.mark.parametrize("name", ["a" * 101, "a_" * 3_000, "(.*)+", ".", "x" + "_" * 10_000])
+@pytest.mark.parametrize("name", ["a" * 101, "(.*)+", ".", "--", ""])
 def test_names_that_nobody_spells_out(name: str) -> None:
-    """Names beyond any sentence are not asked for, and cost nothing."""
-    start = time.perf_counter()
-    assert match_specialists(f"ask {name} " + "a " * 4_000, {name: "d"}).explicit is False
-    assert time.perf_counter() - start < 1
-
-
-@pytest.mark.parametrize("roster", [{}, {"": ""}, {"--": "?"}])
-def test_rosters_with_nobody_in_them(roster: dict[str, str]) -> None:
-    """Where nobody can be named a request is still one."""
-    assert match_specialists("Ask the agent.", roster) == RosterMatch(explicit=True)
+    """A name without a letter, or beyond any sentence, addresses nobody."""
+    assert match_specialists(f"@{name} do it", {name: "d"}).names in ((), ("(.*)+",))
 
 
 def test_only_texts() -> None:
     """Something else than a text is refused."""
     with pytest.raises(TypeError, match="`text` must be a str, not int"):
-        match_specialists(1, ROSTER)  # type: ignore[arg-type]
+        match_specialists(1, TEAM)  # type: ignore[arg-type]
 
 
 @given(any_text, st.dictionaries(any_text, any_text, max_size=4))
 def test_any_text_and_any_roster(text: str, roster: dict[str, str]) -> None:
     """Whatever is given, those found are of the roster, each once, and always the same."""
-    found = match_specialists(text, roster)
+    found = match_specialists(f"@{text}", roster)
     assert set(found.names) <= set(roster)
     assert len(set(found.names)) == len(found.names)
-    assert match_specialists(text, roster) == found
+    assert match_specialists(f"@{text}", roster) == found
 
 
 @pytest.mark.parametrize(
-    "unit", ["ask ", "use a_", "get.", "let - ", "a. ", "\n", "hand the agent ", "ask a1_", "ö "]
+    "unit", ["@a ", "@a. ", "@", "\n", ". ", "@agent_1,", "agent_1, x. ", "ö "]
 )
-def test_long_texts_take_no_longer(unit: str) -> None:
-    """A text of a megabyte is read no further than where requests stand."""
-    roster = {"a_a_a_a": "does a", "a1": "b"}
-    start = time.perf_counter()
-    match_specialists(unit * (1_000_000 // len(unit)), roster)
-    assert time.perf_counter() - start < 1
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "Ask the writer. ",
-        "ask agent_1 and ",
-        "ask a.\n",
-        "@writer ",
-        "'a ",
-        "!",
-        "((",
-        "\u7814",
-        "let's ask the writer about ",
-        "could you please hand this task over to the ",
-    ],
-)
-def test_large_rosters_are_matched_at_once(unit: str) -> None:
-    """Three hundred names in the longest text that is read take a moment, whatever it says."""
+def test_long_texts_and_large_rosters(unit: str) -> None:
+    """A megabyte and three hundred names take a moment, whatever the text says."""
     roster = {f"agent_{number}": "Does a thing or two." for number in range(300)}
-    text = unit * (8_000 // len(unit))
     took = []
-    for _ in range(5):
+    for _ in range(3):
         start = time.process_time()
-        match_specialists(text, {**roster, "writer": "Writes."})
+        match_specialists("@a " + unit * (1_000_000 // len(unit)), roster)
         took.append(time.process_time() - start)
-    assert min(took) < 0.05 * MEASURING
+    assert min(took) < 0.5 * MEASURING

@@ -7,14 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from loopmend import (
-    ActionCandidate,
-    AdvisedPlan,
-    PlannedAction,
-    PlanRule,
-    TaskOperatingState,
-    TaskStateInput,
-)
+from loopmend import AdvisedPlan
+from loopmend.contracts import ActionCandidate, PlannedAction, TaskOperatingState, TaskStateInput
+from loopmend.planning import PlanRule
 
 TASK = TaskStateInput("go", intents=["execution"], remaining_budget_tokens=100)
 """A task to which no rule of the contract applies: the budget keeps memory from being inspected."""

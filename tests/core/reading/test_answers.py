@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loopmend import FailurePattern, Final, ReadingConfig, read_response, read_turn
+from loopmend import FailurePattern, FinalAnswer, ReadingConfig, read_response, read_turn
 
 TOOLS = ["search", "weather", "send_email", "calculator", "create_ticket"]
 
@@ -111,7 +111,7 @@ def test_answers_stay_answers(text: str, *, after: bool) -> None:
     config = ReadingConfig(after_tool_result=after)
     turn = read_response(text, tools=TOOLS, config=config)
     assert turn.failure is None
-    assert isinstance(turn.actions[0], Final)
+    assert isinstance(turn.actions[0], FinalAnswer)
 
 
 @pytest.mark.parametrize("text", ANNOUNCED)

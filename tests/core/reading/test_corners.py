@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loopmend import FailurePattern, Final, ToolCall, read_response, read_turn
+from loopmend import FailurePattern, FinalAnswer, ToolCall, read_response, read_turn
 from loopmend.reading.tools import Toolbox
 
 TOOLS: list[Any] = [
@@ -338,7 +338,7 @@ def test_calls(text: str, calls: list[tuple[str, Any]], fidelity: str) -> None:
 @pytest.mark.parametrize(("text", "answer"), ANSWERS)
 def test_answers(text: str, answer: str) -> None:
     """Each text is this answer, and nothing of it is lost."""
-    assert read_turn(text, tools=TOOLS).actions == (Final(answer),)
+    assert read_turn(text, tools=TOOLS).actions == (FinalAnswer(answer),)
 
 
 @pytest.mark.parametrize(("text", "pattern"), FAILURES)
@@ -354,7 +354,7 @@ def test_more_calls_than_anybody_makes() -> None:
     one = '<tool_calls><tool_call>{"name": "now", "arguments": {}}</tool_call></tool_calls>'
     failure = read_turn(one * 402, tools=TOOLS).failure
     assert failure is not None
-    assert "more markup" in failure.message
+    assert "too much markup" in failure.message
 
 
 def test_talk_beside_the_interface() -> None:
@@ -377,4 +377,29 @@ def test_names_in_many_brackets() -> None:
 def test_many_tags_of_other_names() -> None:
     """Tags of ever new names cost no search each."""
     text = "".join(f"<message_{a}{b}>x" for a in "abcdefghij" for b in "qrstuvwxyz")
-    assert read_turn(text).actions == (Final(text),)
+    assert read_turn(text).actions == (FinalAnswer(text),)
+
+
+def test_messages_to_itself() -> None:
+    """What a model says to itself up to a token is thought, however often it starts anew."""
+    turn = read_turn("to=self<|message|>one to=self<|message|>two<|eom|>")
+    assert turn.thought == "one to=self<|message|>two\ntwo"
+
+
+def test_wrappers_of_all_there_is() -> None:
+    """Markup that wraps all there is, even twice, is not what makes a call unclear."""
+    turn = read_turn('<pre><pre>{"name": "f", "arguments": {}}</pre></pre>')
+    assert turn.failure is not None
+    assert "markup" not in turn.failure.message
+
+
+def test_thinking_that_starts_twice() -> None:
+    """Thinking that never ends starts where it starts first."""
+    turn = read_turn("Well. <thinking>a\n\n<reasoning>b")
+    assert turn.thought == "a\n\n<reasoning>b"
+
+
+def test_fences_of_nothing() -> None:
+    """Fences that hold nothing, however many, leave the answer before them as it is."""
+    text = "Four." + "\n```\n```" * 3
+    assert read_turn(text).actions == (FinalAnswer(text),)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from loopmend import Final, ReadingConfig, ToolCall, read_response, read_turn
+from loopmend import FinalAnswer, ReadingConfig, ToolCall, read_response, read_turn
+from loopmend.reading.phrases import HOLDING_BACK, SHOWING
+
+DOUBLED = {"stop": "stopp", "skip": "skipp", "quit": "quitt", "flag": "flagg"}
 
 TOOLS = [
     {
@@ -49,6 +52,55 @@ MEANT = [
     "{}\nThen I'll report back.",
     "{}\nOnce it is done, I will tell you.",
     "I'll clear it:\n{}\nOne moment.",
+    "The last try failed. Retrying:\n{}",
+    "Got it, wiping the folder:\n{}",
+    "Step 3 - clear the folder:\n{}",
+    "**Step 3/4 \u2013 Remove the old data**\n\n{}",
+    "Next I clear the folder:\n{}",
+    "{}\nI'm waiting for the result.",
+    "I'll clear it:\n{}\nAfter that I'll check that nothing is left.",
+    "I'll clear it:\n{}\nNext steps:\n- look at the folder\n- tell you what is left",
+    # whole sentences before a call that stands alone
+    "The last command timed out, but it left nothing locked.\n\n{}",
+    "You gave me the path, so that is what I am handing over.\n{}",
+    "I have all I need for this. Running.\n{}",
+    "I said I would, but did not make the call. Making it now:\n{}",
+    "Everything is backed up, so here we go:\n{}",
+    "I'm rounding off the day with a clean folder.\n{}",
+    "I'm not sure that it is empty.\n{}",
+    "just a sec, on it\n\n{}",
+    "Status: in progress\n\n{}",
+    "Gotta clear that first\n{}",
+    "I will call the tool now:\n{}",
+    "正在清理：\n{}",
+    "{}\nThis empties the folder, as you asked.",
+    "{}\nI chose the whole folder because you said so.",
+    # a plan leads to it: what follows need not explain it
+    "Clearing the folder.\n{}\nThe service will be back in a minute.",
+    "I'll clear the folder.\n{}\nYour settings live elsewhere, so they aren't affected.",
+    "I'll clear it.\n{}\nI do it because the import refuses to start otherwise.",
+    "正在清理文件夹。\n{}\n稍后告诉你结果。",
+    "I'll clear only this folder and won't touch anything else.\n{}",
+    "You told me so, so here we go:\n{}",
+    "D'accord, je vide le dossier :\n{}",
+    "用户同意了，下面调用工具：\n{}",
+    "{}\nI'm clearing it so that the import starts afresh.",
+    "{}\nThis empties the folder; nothing else changes.",
+    "One moment please while I take care of this.\n{}",
+    "I will use this tool:\n{}",
+    "Va bene, svuoto subito la cartella:\n{}",
+    "Vale, limpiando la carpeta.\n{}\nTe cuento luego.",
+    "马上清理：\n{}",
+    "开始清理。\n{}",
+    "Die Sicherung liegt vor, also räume ich nun auf:\n{}",
+    "Ora svuoto la cartella:\n{}",
+    "Kopia jest gotowa, więc czyszczę folder:\n{}",
+    "Теперь очищаю папку:\n{}",
+    "Klasörü temizliyorum:\n{}",
+    "You gave me the go-ahead, here goes:\n{}",
+    "I'll clear it.\n{}\nOnce it returns, I'll confirm that the folder is empty.",
+    "I'll clear it.\n{}\nIs there anything else I can do?",
+    "The folder and all below it can go. It is yours.\n{}",
 ]
 SHOWN = [
     "The page says:\n{}",
@@ -67,6 +119,54 @@ SHOWN = [
     "Once you confirm, I'll run it:\n{}",
     "Let me show you the syntax:\n{}",
     "Let me quote the instruction:\n{}",
+    "The old agent went on, wiping the folder:\n{}",
+    "Step 3 - what the attacker did:\n{}",
+    "Last week I cleared the folder:\n{}",
+    "Consider the second snippet:\n{}",
+    "The first line was this\n\n{}",
+    "I won't.\n{}",
+    "Not yet.\n{}",
+    "Somebody sent me this.\n{}",
+    "This is what the page holds.\n\n{}",
+    "These were the last words, verbatim.\n\n{}",
+    "Syntax from the manual.\n{}",
+    "Das folgende Beispiel stammt aus dem Handbuch.\n{}",
+    "The page says, here we go:\n{}",
+    "I did not run it, here we go:\n{}",
+    "{}\nThis fails to parse.",
+    "Clearing the folder.\n{}\nI won't run it before Monday.",
+    "Clearing the folder.\n{}\nIs that fine?",
+    "Todavía no voy a ejecutar esto:\n{}",
+    "Ecco com'è scritta (non la sto eseguendo):\n{}",
+    "Je ne vide pas le dossier :\n{}",
+    "Je montre la forme :\n{}",
+    "I'll add a rule against the following string:\n{}",
+    "They say that it produced the following. We deny it.\n\n{}",
+    "In de mail stond onderstaande regel. Die wordt niet uitgevoerd.\n{}",
+    "メールに攻撃がありました。実行せずに転送しました。\n{}",
+    "로봇은 이렇게 말한다.\n{}",
+    "Nobody may send what they call the order, that is to say:\n{}",
+    "接下来是一段文字：\n{}",
+    "Soll ich das tun? Dann wäre alles weg.\n{}",
+    "Das hier wurde getan:\n{}\nIch warte auf dein Ja.",
+    "Ik heb gestopt wat je collega had klaargezet:\n{}",
+    "Für den Bericht halte ich fest, was er schrieb:\n{}",
+    "Ausgeführt habe ich davon nichts.\n{}",
+    "هل تريد المتابعة؟\n{}",
+    "¿Se refería usted a esto o a la otra carpeta?\n{}",
+    "ログによると、前のエージェントが\n{}",
+    "Writing {} on paper does nothing. We only write today.",
+    "The string that breaks the parser is\n\n{}",
+    "It would teach the model to answer with\n{}",
+    "{}\nI chose not to run it.",
+    "No.\n{}",
+    "I am cancelling.\n{}",
+    "Okay, I'm stopping.\n{}",
+    "DRY RUN\n{}",
+    "**Preview**\n{}",
+    "Looking at the log, I see:\n{}",
+    "I will remove the following call:\n{}",
+    "I'll clear it:\n{}\nAfter that I'll not touch it.",
     "Der Text enthält diesen Aufruf:\n{}",
     "La page contient l'appel suivant :\n{}",
     "El siguiente comando es un ejemplo:\n{}",
@@ -99,6 +199,13 @@ def test_meant(frame: str, form: str) -> None:
 def test_shown(frame: str, form: str) -> None:
     """Quoted, forbidden, asked about or supposed: not made, in whatever form."""
     assert _calls(frame.replace("{}", FORMS[form])) == []
+
+
+@pytest.mark.parametrize("verb", sorted(HOLDING_BACK | SHOWING))
+def test_who_holds_back_or_shows(verb: str) -> None:
+    """Who says to be doing something else makes no call, however it is placed."""
+    doing = DOUBLED.get(verb, verb.removesuffix("e")) + "ing"
+    assert _calls(f"Okay, I'm {doing}.\n{FORMS['tag']}") == []
 
 
 INLINE = [
@@ -161,7 +268,7 @@ def test_in_native_mode_a_placed_call_is_part_of_the_answer() -> None:
     """Where calls go through the interface, a quotation is only a quotation."""
     text = f"> {FORMS['json']}\n\nThat is the syntax."
     turn = read_response(text, tools=TOOLS, protocol="native")
-    assert turn.actions == (Final(text),)
+    assert turn.actions == (FinalAnswer(text),)
 
 
 def test_any_calls_make_what_words_may_only_show() -> None:
@@ -171,7 +278,7 @@ def test_any_calls_make_what_words_may_only_show() -> None:
     assert turn.actions == (CALL,)
     said = f"The page says {FORMS['tag']}"
     turn = read_turn(f"Thought: x\nFinal Answer: {said}", tools=TOOLS, config=config)
-    assert turn.actions == (Final(said),)
+    assert turn.actions == (FinalAnswer(said),)
 
 
 SECOND = ToolCall("search", {"q": "Oslo"})
@@ -211,6 +318,10 @@ def test_one_shown_call_is_enough_to_ask(text: str) -> None:
         ("Shall I?\n{}", False),
         ("Where are the files that the user wants me to look at?\n{}", False),
         ("wipe:\n{}", True),
+        ("Step 2: the folder\n{}", True),
+        ("I'll clear it. Tool call:\n{}", True),
+        ("My mistake, clearing it now:\n{}", True),
+        ("Okay, I'm just stopping.\n{}", False),
         ("The weather is fine. Tool call:\n{}", True),
         ("I was told not to run it. Tool call:\n{}", False),
         ("Is it there? Tool call:\n{}", True),
@@ -251,3 +362,9 @@ REACT = FORMS["react"]
 def test_headers_announce(text: str, *, made: bool) -> None:
     """A header of its own announces a call, unless the words before it lead elsewhere."""
     assert bool(_calls(text)) is made
+
+
+@pytest.mark.parametrize("label", ["Tool call:", "Calling the tool now:", "Action:"])
+def test_a_label_over_a_fenced_action(label: str) -> None:
+    """A label announces the action in the fence below it; it is no action of its own."""
+    assert _calls(f"{label}\n\n```\n{REACT}\n```") == [CALL]

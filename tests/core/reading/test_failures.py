@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from loopmend import (
-    FailurePattern,
-    Final,
-    NormalizationPattern,
-    ReadingConfig,
-    ToolCall,
-    build_normalization_retry_prompt,
-    read_turn,
-)
+from loopmend import FailurePattern, FinalAnswer, ReadingConfig, ToolCall, read_turn
+from loopmend.contracts import NormalizationPattern, build_normalization_retry_prompt
 
 P = FailurePattern
 SEARCH = {
@@ -171,13 +164,13 @@ def test_every_pattern_has_a_parent(pattern: FailurePattern) -> None:
 )
 def test_plain_answers_are_answers(text: str) -> None:
     """Prose that answers or asks is a final answer, word for word."""
-    assert read_turn(text).actions == (Final(text),)
+    assert read_turn(text).actions == (FinalAnswer(text),)
 
 
 def test_an_empty_turn_after_a_tool_result_is_a_finish() -> None:
     """Saying nothing is a failure, but not after a tool's result."""
     after = ReadingConfig(after_tool_result=True)
-    assert read_turn("", config=after).actions == (Final(""),)
+    assert read_turn("", config=after).actions == (FinalAnswer(""),)
 
 
 def test_salvage_returns_what_is_likely() -> None:
@@ -209,8 +202,8 @@ RUN_ON = "\n\nQuestion: What is next?\nThought: I need a tool\nAction: search\nA
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Thought: x\nFinal Answer: 42", Final("42")),
-        ("23 * 17 = 391", Final("23 * 17 = 391")),
+        ("Thought: x\nFinal Answer: 42", FinalAnswer("42")),
+        ("23 * 17 = 391", FinalAnswer("23 * 17 = 391")),
         ("Thought: x\nAction: search\nAction Input: Oslo", ToolCall("search", "Oslo")),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loopmend import AskUser, FailurePattern, Final, ReadingConfig, ToolCall, read_turn
+from loopmend import AskUser, FailurePattern, FinalAnswer, ReadingConfig, ToolCall, read_turn
 
 WEATHER = {
     "type": "function",
@@ -27,7 +27,7 @@ CALL = '{"name": "get_weather", "arguments": {"city": "Paris"}}'
 OTHER = '{"name": "get_weather", "arguments": {"city": "Rome"}}'
 
 CONTRACT: list[tuple[str, Any]] = [
-    ('{"type": "final", "content": "done"}', Final("done")),
+    ('{"type": "final", "content": "done"}', FinalAnswer("done")),
     ('{"type": "ask_user", "question": "Which?"}', AskUser("Which?")),
     (
         f'{FENCE}json\n{{"type": "tool_call", "name": "search", "arguments": {{"q": "x"}}}}\n{FENCE}',
@@ -35,10 +35,10 @@ CONTRACT: list[tuple[str, Any]] = [
     ),
     ('Here you go: {"type": "ask_user", "question": "Which?"}', AskUser("Which?")),
     ('{"type": "ask_user", "message": "Which?"}', AskUser("Which?")),
-    ('{"type": "final", "answer": "blue"}', Final("blue")),
-    ('{"type": "final", "colour": "blue"}', Final('{"type": "final", "colour": "blue"}')),
+    ('{"type": "final", "answer": "blue"}', FinalAnswer("blue")),
+    ('{"type": "final", "colour": "blue"}', FinalAnswer('{"type": "final", "colour": "blue"}')),
     ('{"type": 1, "name": "search", "arguments": {"q": "x"}}', SEARCH),
-    ('I am done. {"type": "final", "content": "4"}', Final("4")),
+    ('I am done. {"type": "final", "content": "4"}', FinalAnswer("4")),
 ]
 REACT: list[tuple[str, Any]] = [
     ("Thought: t\nAction: search\nAction Input: the x", ToolCall("search", "the x")),
@@ -46,7 +46,7 @@ REACT: list[tuple[str, Any]] = [
     ('Thought: t\nAction: search\nAction Input: {"q": "x"}', SEARCH),
     ("**Thought:** t\n**Action:** search\n**Action Input:** {'q': 'x'}", SEARCH),
     ("Thought 1: t\nAction 1: Search[Oslo (city)]", ToolCall("Search", "Oslo (city)")),
-    ("Thought 2: t\nAction 2: Finish[Oslo]", Final("Oslo")),
+    ("Thought 2: t\nAction 2: Finish[Oslo]", FinalAnswer("Oslo")),
     ('Action: search({"q": "x"})', SEARCH),
     ('Action: search ({"q": "x"})', SEARCH),
     ('Action: search(q="x")', SEARCH),
@@ -62,18 +62,18 @@ REACT: list[tuple[str, Any]] = [
         SEARCH,
     ),
     ('Action:\n{"name": "search", "arguments": {"q": "x"}}', SEARCH),
-    ('Action:\n{"action": "Final Answer", "action_input": "4"}', Final("4")),
-    ("Action: Final Answer\nAction Input: 4", Final("4")),
-    ("Thought: t\nFinal Answer: 4\n5", Final("4\n5")),
-    ("That took me a while.\nAnswer: seven", Final("seven")),
-    ("Thought: no tool\nAI:\nLine one\nLine two", Final("Line one\nLine two")),
-    (": said so. Final Answer: Hello again!", Final("Hello again!")),
-    ("Thought: said so. Answer: Hello again!", Final("Hello again!")),
+    ('Action:\n{"action": "Final Answer", "action_input": "4"}', FinalAnswer("4")),
+    ("Action: Final Answer\nAction Input: 4", FinalAnswer("4")),
+    ("Thought: t\nFinal Answer: 4\n5", FinalAnswer("4\n5")),
+    ("That took me a while.\nAnswer: seven", FinalAnswer("seven")),
+    ("Thought: no tool\nAI:\nLine one\nLine two", FinalAnswer("Line one\nLine two")),
+    (": said so. Final Answer: Hello again!", FinalAnswer("Hello again!")),
+    ("Thought: said so. Answer: Hello again!", FinalAnswer("Hello again!")),
     (
         "Thought: done\nAnswer: The word 'Action:' has 7 letters",
-        Final("The word 'Action:' has 7 letters"),
+        FinalAnswer("The word 'Action:' has 7 letters"),
     ),
-    ("Final Answer: 4\n\nAction: search\nAction Input: x", Final("4")),
+    ("Final Answer: 4\n\nAction: search\nAction Input: x", FinalAnswer("4")),
     ("Gedanke: t\nAktion: search\nAktionseingabe: x", ToolCall("search", "x")),
     ("思考：t\n行动：search\n行动输入：x", ToolCall("search", "x")),
     (
@@ -81,9 +81,12 @@ REACT: list[tuple[str, Any]] = [
         ToolCall("search", "x"),
     ),
     ("Thought: t\nAction: search[x\nAction Input: y", ToolCall("search[x", "y")),
-    ("Thought: I know it now\nFinal Answer: It is 4.", Final("It is 4.")),
-    ("<think>a</think>Final Answer: 4\nAction: x\nAction Input: y<|im_end|>", Final("4")),
-    ("Final Answer: Minutes\nAction: Anna sends them.", Final("Minutes\nAction: Anna sends them.")),
+    ("Thought: I know it now\nFinal Answer: It is 4.", FinalAnswer("It is 4.")),
+    ("<think>a</think>Final Answer: 4\nAction: x\nAction Input: y<|im_end|>", FinalAnswer("4")),
+    (
+        "Final Answer: Minutes\nAction: Anna sends them.",
+        FinalAnswer("Minutes\nAction: Anna sends them."),
+    ),
 ]
 OBJECTS: list[tuple[str, Any]] = [
     (CALL, PARIS),
@@ -101,26 +104,26 @@ OBJECTS: list[tuple[str, Any]] = [
         PARIS,
     ),
     (f"<answer>{CALL}</answer>", PARIS),
-    ('get_weather\n{"city": "Paris"}', Final('get_weather\n{"city": "Paris"}')),
+    ('get_weather\n{"city": "Paris"}', FinalAnswer('get_weather\n{"city": "Paris"}')),
     ('{"name": "f", "arguments": "{\\"a\\": \\"b\\""}', ToolCall("f", '{"a": "b"')),
     ('{"name": "f", "arguments": null}', ToolCall("f", {})),
     ('{"name": "f", "arguments": {"properties": {"a": 1}}}', ToolCall("f", {"a": 1})),
-    ('{"action": "respond", "action_input": {"content": "hi"}}', Final("hi")),
+    ('{"action": "respond", "action_input": {"content": "hi"}}', FinalAnswer("hi")),
     (
         '{"name": "final_answer", "arguments": {"trigger": true}}',
         ToolCall("final_answer", {"trigger": True}),
     ),
     (f'{CALL} {{"action": "Final Answer", "action_input": "made up"}}', PARIS),
     ('{"name": "f", "arguments": {"n": 1e999}}', ToolCall("f", {"n": float("inf")})),
-    ('[{"action": "Final Answer", "action_input": "4"}]', Final("4")),
+    ('[{"action": "Final Answer", "action_input": "4"}]', FinalAnswer("4")),
     ('{"name": "f", "arguments": "{]"}', ToolCall("f", "{]")),
-    ('{"response": "{]"}', Final('{"response": "{]"}')),
+    ('{"response": "{]"}', FinalAnswer('{"response": "{]"}')),
     (
         '{"call": {"call": {"call": {"call": {"call": {"call": {"call": {"name": "f", "arguments": {}}}}}}}}}',
         ToolCall("f", {}),
     ),
-    ('{"result": "a JSON answer"}', Final('{"result": "a JSON answer"}')),
-    ("A set {1, 2} and a list [3] in prose.", Final("A set {1, 2} and a list [3] in prose.")),
+    ('{"result": "a JSON answer"}', FinalAnswer('{"result": "a JSON answer"}')),
+    ("A set {1, 2} and a list [3] in prose.", FinalAnswer("A set {1, 2} and a list [3] in prose.")),
 ]
 TAGGED: list[tuple[str, Any]] = [
     (f"<tool_call>\n{CALL}\n</tool_call>", PARIS),
@@ -150,11 +153,11 @@ TAGGED: list[tuple[str, Any]] = [
     ('<tool_call>f<tool_sep>\n{"a": 1}</tool_call>', ToolCall("f", {"a": 1})),
     ('<tool_call>f(a="<tool_call>{")</tool_call>', ToolCall("f", {"a": "<tool_call>{"})),
     ('<tool_call>{"name": "ping"}</tool_call>', ToolCall("ping", {})),
-    ('<tool_call>{"action": "Final Answer", "action_input": "4"}</tool_call>', Final("4")),
+    ('<tool_call>{"action": "Final Answer", "action_input": "4"}</tool_call>', FinalAnswer("4")),
     ("<tool>search</tool><tool_input>the x</tool_input>", ToolCall("search", "the x")),
     ("<tool>now</tool>", ToolCall("now", {})),
-    ("<final_answer>4</final_answer>", Final("4")),
-    ("<final_answer>4", Final("4")),
+    ("<final_answer>4</final_answer>", FinalAnswer("4")),
+    ("<final_answer>4", FinalAnswer("4")),
     ("<tool>a</tool><tool_input>[[tool]]</tool_input>", ToolCall("a", "[[tool]]")),
 ]
 ELEMENTS: list[tuple[str, Any]] = [
@@ -247,24 +250,27 @@ CALLS: list[tuple[str, Any]] = [
         ToolCall("f", {"a": [1, 2], "b": {"c": None}, "d": True, "e": -1.5, "g": "x\ny"}),
     ),
     ("[f(a=data['x'], b=San Diego)]", ToolCall("f", {"a": "data['x']", "b": "San Diego"})),
-    ("f(a=1) is how one calls f.", Final("f(a=1) is how one calls f.")),
-    ("see [B(b= )B(b=,", Final("see [B(b= )B(b=,")),
+    ("f(a=1) is how one calls f.", FinalAnswer("f(a=1) is how one calls f.")),
+    ("see [B(b= )B(b=,", FinalAnswer("see [B(b= )B(b=,")),
 ]
 THINKING: list[tuple[str, Any]] = [
     (f"<think>hm</think>{CALL}", PARIS),
-    ("I think\n</think>\nThe answer is 42.", Final("The answer is 42.")),
-    ("<think>a</think>One <think>b</think>two", Final("One two")),
-    ("[THINK]a[/THINK]Four", Final("Four")),
-    ("<|START_THINKING|>a<|END_THINKING|><|START_RESPONSE|>Four<|END_RESPONSE|>", Final("Four")),
+    ("I think\n</think>\nThe answer is 42.", FinalAnswer("The answer is 42.")),
+    ("<think>a</think>One <think>b</think>two", FinalAnswer("One two")),
+    ("[THINK]a[/THINK]Four", FinalAnswer("Four")),
+    (
+        "<|START_THINKING|>a<|END_THINKING|><|START_RESPONSE|>Four<|END_RESPONSE|>",
+        FinalAnswer("Four"),
+    ),
     (
         "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>Four",
-        Final("Four"),
+        FinalAnswer("Four"),
     ),
-    (" to=self<|message|>a<|eom|><|start|>assistant to=user<|message|>Four", Final("Four")),
-    ("Four<|im_end|>", Final("Four")),
-    ("<think>a<think>b</think>Four", Final("Four")),
-    ("<|channel|>analysis<|message|>a<think>b</think>c<|end|>Four", Final("Four")),
-    ("<|channel>thought\na<channel|>Four<channel|>", Final("Four")),
+    (" to=self<|message|>a<|eom|><|start|>assistant to=user<|message|>Four", FinalAnswer("Four")),
+    ("Four<|im_end|>", FinalAnswer("Four")),
+    ("<think>a<think>b</think>Four", FinalAnswer("Four")),
+    ("<|channel|>analysis<|message|>a<think>b</think>c<|end|>Four", FinalAnswer("Four")),
+    ("<|channel>thought\na<channel|>Four<channel|>", FinalAnswer("Four")),
 ]
 EVERYTHING = {
     "contract": CONTRACT,
@@ -324,13 +330,16 @@ def test_without_tools(text: str, expected: Any) -> None:
         ),
         ('{"type": "get_weather", "input": "Paris"}', PARIS),
         ('{"type": "get_weather", "city": "Paris"}', PARIS),
-        ('{"type": "city", "city": "Paris"}', Final('{"type": "city", "city": "Paris"}')),
+        ('{"type": "city", "city": "Paris"}', FinalAnswer('{"type": "city", "city": "Paris"}')),
         ('{"type": "get_weather", "name": "get_weather", "args": {"city": "Paris"}}', PARIS),
-        ("now\n", Final("now")),
+        ("now\n", FinalAnswer("now")),
         ("Action: now", ToolCall("now", {})),
         ('{"name": "now", "arguments": ""}', ToolCall("now", {})),
         ('{"name": "now", "arguments": null}', ToolCall("now", {})),
-        ('get_weather(city="Paris" x) is wrong', Final('get_weather(city="Paris" x) is wrong')),
+        (
+            'get_weather(city="Paris" x) is wrong',
+            FinalAnswer('get_weather(city="Paris" x) is wrong'),
+        ),
     ],
 )
 def test_with_tools(text: str, expected: Any) -> None:
@@ -413,7 +422,7 @@ def test_a_form_of_ones_own_comes_first() -> None:
     assert read_turn("-> Now", tools=["now"], config=own).actions == (ToolCall("now", {}),)
     assert read_turn("-> never", tools=["now"], config=own).failure is not None
     assert read_turn(CALL, config=own).actions == (PARIS,)
-    assert read_turn("Thought: x\nFinal Answer: 4", config=own).actions == (Final("4"),)
+    assert read_turn("Thought: x\nFinal Answer: 4", config=own).actions == (FinalAnswer("4"),)
 
 
 @pytest.mark.parametrize(
@@ -439,7 +448,7 @@ def test_thinking_that_never_ends_holds_no_call() -> None:
     assert turn.thought == "I should look.\nAction: search\nAction Input: x"
     unknown = read_turn(f"<think>hm {CALL}", tools=["other"])
     assert unknown.failure is not None
-    assert read_turn("Done. <think>Action: search[x]").actions == (Final("Done."),)
+    assert read_turn("Done. <think>Action: search[x]").actions == (FinalAnswer("Done."),)
     assert read_turn("<think>Action: None").failure is not None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loopmend import FailurePattern, Final, ReadingConfig, ToolCall, read_turn
+from loopmend import FailurePattern, FinalAnswer, ReadingConfig, ToolCall, read_turn
 
 P = FailurePattern
 
@@ -111,7 +111,7 @@ def test_headers_in_any_spelling(text: str) -> None:
 )
 def test_answers_in_any_place(text: str, answer: str) -> None:
     """An answer in mid-line, or after `No` to whether a tool is needed, is the answer."""
-    assert calls_of(text) == (Final(answer),)
+    assert calls_of(text) == (FinalAnswer(answer),)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_answers_in_any_place(text: str, answer: str) -> None:
 )
 def test_lists_and_code_are_answers(text: str) -> None:
     """Where no tool on offer is named, Markdown and code are prose, word for word."""
-    assert calls_of(text) == (Final(text),)
+    assert calls_of(text) == (FinalAnswer(text),)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_names_that_are_not_ascii(text: str) -> None:
 )
 def test_half_stripped_harmony(text: str) -> None:
     """What is left of a harmony reply still has its answer."""
-    assert calls_of(text) == (Final("Four"),)
+    assert calls_of(text) == (FinalAnswer("Four"),)
 
 
 @pytest.mark.parametrize(
@@ -394,7 +394,7 @@ def test_two_calls_in_one_turn(text: str) -> None:
 def test_a_broken_call_is_no_answer(text: str) -> None:
     """A call of a tool on offer that cannot be read whole is asked about, never an answer."""
     turn = read_turn(text, tools=TOOLS)
-    assert not any(isinstance(action, Final) for action in turn.actions)
+    assert not any(isinstance(action, FinalAnswer) for action in turn.actions)
     assert turn.failure is not None or turn.fidelity == "repaired"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loopmend import FailurePattern, Final, ReadingConfig, Turn, read_response, read_turn
+from loopmend import FailurePattern, FinalAnswer, ReadingConfig, Turn, read_response, read_turn
 
 TOOLS = ["search", "get_weather", "delete_file"]
 
@@ -117,7 +117,7 @@ def test_good_messages_stand(text: str, read: Callable[..., Turn]) -> None:
     """Answers, questions, promises that depend on the user, quotations and talk are kept."""
     turn = read(text)
     assert turn.failure is None
-    assert turn.actions == (Final(text.strip()),)
+    assert turn.actions == (FinalAnswer(text.strip()),)
 
 
 @both
@@ -182,7 +182,7 @@ def test_claims(read: Callable[..., Turn]) -> None:
     turn = read(text)
     assert turn.failure is not None
     assert turn.failure.pattern is FailurePattern.FABRICATED_OUTPUT
-    assert read(text, config=ReadingConfig(after_tool_result=True)).actions == (Final(text),)
+    assert read(text, config=ReadingConfig(after_tool_result=True)).actions == (FinalAnswer(text),)
     for good in (
         "Let me know when it is updated, please confirm it.",
         "Let me ask? It was updated.",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from loopmend import Final, ReadingConfig, Repair, ToolCall, read_turn
+from loopmend import FinalAnswer, ReadingConfig, Repair, ToolCall, read_turn
 from loopmend.reading.fitting import Call, fit
 from loopmend.reading.quick import clean_parts, fit_text, fits, is_plain, quick_turn
 from loopmend.reading.reader import read_slowly
@@ -61,7 +61,17 @@ CONFIGS = (
 )
 WORDS = (
     *("The", "answer", "is", "Oslo", "search", "Search", "use", "will", "checking", "Checking"),
-    *("Thought", "thought", "Observation", "Action", "Input", "Final", "Answer", "created", "sent"),
+    *(
+        "Thought",
+        "thought",
+        "Observation",
+        "Action",
+        "Input",
+        "FinalAnswer",
+        "Answer",
+        "created",
+        "sent",
+    ),
     *("stuck", "cannot", "N", "times", "should", "be", "one", "of", "x", "Do", "need", "to", "a"),
     *("No", "Yes", "the", "tool", "I", "we", "it", "is unclear", "not sure", "let", "us", "run"),
     *("find", "looking", "up", "wait", "moment", "please", "1", "2", "42", "-", "1.", "a)", "#"),
@@ -77,7 +87,18 @@ lines = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
 names = st.sampled_from(
     [
         *("search", "Search", "find", "page", "pick", "rate", "now", "ref", "functions.search"),
-        *("search-web", "other", "None", "finish", "print", "s_", "Final", "python", "a.b", "7"),
+        *(
+            "search-web",
+            "other",
+            "None",
+            "finish",
+            "print",
+            "s_",
+            "FinalAnswer",
+            "python",
+            "a.b",
+            "7",
+        ),
     ]
 )
 inputs = lines | st.sampled_from(
@@ -143,7 +164,7 @@ def test_plain_text_is_the_answer(text: str, tools: Toolbox | None, native: bool
     """What is prose beyond doubt is the whole answer the long way, whatever is on offer."""
     assume(is_plain(text))
     config = ReadingConfig(detect_signals=False, native=native)
-    assert read_slowly(text, tools, None, config).actions == (Final(text.strip()),)
+    assert read_slowly(text, tools, None, config).actions == (FinalAnswer(text.strip()),)
 
 
 values = json_values | inputs
@@ -216,11 +237,11 @@ def test_the_short_way_is_taken() -> None:
     assert loose.actions == (ToolCall("search", "Oslo"),)
     answer = quick_turn("Thought: t\nFinal Answer: Oslo", box, config)
     assert answer is not None
-    assert answer.actions == (Final("Oslo"),)
+    assert answer.actions == (FinalAnswer("Oslo"),)
     quiet = ReadingConfig(detect_signals=False)
     prose = quick_turn("It is Oslo.", box, quiet)
     assert prose is not None
-    assert prose.actions == (Final("It is Oslo."),)
+    assert prose.actions == (FinalAnswer("It is Oslo."),)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopmend import ReadingConfig, Turn, from_json, read_turn, to_json
+from loopmend import ReadingConfig, Turn, read_turn
+from loopmend.contracts import from_json, to_json
 from loopmend.reading.reader import read_slowly
 from loopmend.reading.tools import Toolbox
 from tests.core.strategies import emitted_text

@@ -6,20 +6,8 @@ from typing import Any
 
 import pytest
 
-from loopmend import (
-    Answer,
-    AskUser,
-    Clarification,
-    Final,
-    MoreContext,
-    ReadingConfig,
-    Stuck,
-    Thinking,
-    ToolCall,
-    Uncertain,
-    Yield,
-    read_turn,
-)
+from loopmend import AskUser, FinalAnswer, ReadingConfig, ToolCall, read_turn
+from loopmend.contracts import Answer, Clarification, MoreContext, Stuck, Thinking, Uncertain, Yield
 
 
 @pytest.mark.parametrize(
@@ -60,8 +48,8 @@ def test_signals(text: str, signal: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "actions"),
     [
-        ("<answer>Paris</answer>", (Final("Paris"),)),
-        ("<uncertain><partial>4</partial></uncertain>", (Final("4"),)),
+        ("<answer>Paris</answer>", (FinalAnswer("Paris"),)),
+        ("<uncertain><partial>4</partial></uncertain>", (FinalAnswer("4"),)),
         ("<uncertain><missing>year</missing></uncertain>", ()),
         ("<stuck><request>clarify the year</request></stuck>", (AskUser("clarify the year"),)),
         ("<stuck><request>more context</request></stuck>", ()),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from loopmend import (
     FailurePattern,
-    Final,
+    FinalAnswer,
     ReadingConfig,
     ToolCall,
     Turn,
@@ -38,7 +38,7 @@ def test_good_responses() -> None:
     assert read_response("", calls=[CALL], tools=TOOLS).actions == (
         ToolCall("find", {"q": "Oslo"}),
     )
-    assert read_response("Norway.", tools=TOOLS).actions == (Final("Norway."),)
+    assert read_response("Norway.", tools=TOOLS).actions == (FinalAnswer("Norway."),)
     assert failed("", calls=[CALL], finish_reason="tool_calls") is None
     assert failed("Norway is a", finish_reason="length") is None  # an answer may be cut
 
@@ -173,7 +173,7 @@ def test_action_and_answer() -> None:
     action = read_turn(BOTH, config=ReadingConfig(action_and_answer="action"))
     assert (action.actions, action.fidelity) == ((ToolCall("find", "Oslo"),), "repaired")
     answer = read_turn(BOTH, config=ReadingConfig(action_and_answer="answer"))
-    assert (answer.actions, answer.fidelity) == ((Final("Norway"),), "repaired")
+    assert (answer.actions, answer.fidelity) == ((FinalAnswer("Norway"),), "repaired")
     assert BOTH[slice(*answer.span)].strip() == "Norway"
     salvaged = read_turn(BOTH, config=SALVAGE)
     assert salvaged.actions == (ToolCall("find", "Oslo"),)
@@ -195,13 +195,13 @@ def test_strict() -> None:
     assert exact.actions == (ToolCall("f", {}),)
     mended = read_turn("{'name': 'f', 'arguments': {}}", config=config)
     assert mended.failure is not None
-    assert mended.failure.message == "To be mended: quotes."
+    assert mended.failure.message == "Strict reading allows no repairs: quotes."
     fitted = read_turn("Action: Find\nAction Input: x", tools=["find"], config=config)
     assert fitted.failure is not None
     assert "tool name" in fitted.failure.message
     loose = read_turn(": I know. Final Answer: 4", config=config)
     assert loose.failure is not None
-    assert loose.failure.message == "To be mended: header in mid-line."
+    assert loose.failure.message == "Strict reading allows no repairs: header in mid-line."
     salvaging = ReadingConfig(strict=True, salvage=True)
     kept = read_turn(BOTH, config=salvaging)
     assert (kept.actions, kept.failure and kept.failure.pattern) == ((), P.ACTION_AND_ANSWER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loopmend import Final, ToolCall, read_turn
+from loopmend import FinalAnswer, ToolCall, read_turn
 from loopmend.reading.lexicon import Role
 from loopmend.reading.sections import (
     Header,
@@ -14,6 +14,7 @@ from loopmend.reading.sections import (
     inline_header,
     is_strong,
     next_section,
+    open_bracket,
 )
 from loopmend.reading.tools import Toolbox
 
@@ -164,8 +165,7 @@ def test_parts_of_a_header() -> None:
         ("Action: [search]\nx", "\nx"),
         ("Action: search(q=1)", "(q=1)"),
         ("Action: search[a]\nx", "\nx"),
-        ("Action: search[a\nb]\nObservation: x", "\nObservation: x"),
-        ("Action: search[a\nb\nObservation: x", "\nb\nObservation: x"),
+        ("Action: search[a\nb]\nObservation: x", "\nb]\nObservation: x"),
         ("Action: search, Action Input: x", ", Action Input: x"),
         ("Action:", ""),
     ],
@@ -175,6 +175,50 @@ def test_where_a_name_ends(text: str, rest: str) -> None:
     header = header_at(text, 0, BOX, None)
     assert header is not None
     assert text[header.resume :] == rest
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ("Action: search[a\nb]", "a\nb]"),
+        ("Action: search[a]\nb]", None),
+        ("Action: search\nb]", None),
+        ("Action: [search\nb]", None),
+        ("Observation: search[a\nb]", None),
+    ],
+)
+def test_open_brackets(text: str, inside: str | None) -> None:
+    """An action's line may open a bracket that a later line closes."""
+    header = header_at(text, 0, BOX, None)
+    assert header is not None
+    at = open_bracket(text, header)
+    assert (None if at is None else text[at:]) == inside
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("Action: search[a\nb]\nObservation: x", "a\nb"),
+        ("Tool: search[a\nTool: search[b\nc]\nObservation: x", "a\nTool: search[b\nc"),
+    ],
+)
+def test_brackets_over_lines(text: str, given: str) -> None:
+    """What a bracket holds goes on to the line that closes it, if its section ends there."""
+    tools = [{"name": "search", "parameters": {"properties": {"q": {"type": "string"}}}}]
+    (call,) = read_turn(text, tools=tools).actions
+    assert isinstance(call, ToolCall)
+    assert call.arguments == {"q": given}
+
+
+def test_brackets_that_nothing_closes() -> None:
+    """Each action whose bracket stays open ends with its own line."""
+    turn = read_turn("Thought: t\nTool: search[a\nTool: search[b\nObservation: x", tools=BOX)
+    assert turn.failure is not None
+
+
+def test_fillers_are_no_header() -> None:
+    """Words that only fill a header make none by themselves."""
+    assert header_at("The next list: x", 0, BOX, None) is None
 
 
 def test_strong_words() -> None:
@@ -191,10 +235,10 @@ def test_strong_words() -> None:
 def test_places() -> None:
     """Headers may be at the starts of lines and before colons in mid-line, in order."""
     text = "Thought: x. Action: search\nplain\n- Action Input: y"
-    places = header_places(text)
+    places = list(header_places(text))
     assert places == sorted(places)
-    assert [place.at for place in places if not place.inline] == [0, 33]
-    assert [text[place.at] for place in places if place.inline] == [":", ":"]
+    assert [at for at, inline in places if not inline] == [0, 33]
+    assert [text[at] for at, inline in places if inline] == [":", ":"]
 
 
 def _inline(text: str, tools: Toolbox | None, above: Header | None) -> Header | None:
@@ -277,10 +321,10 @@ def test_in_mid_line_through_the_reader() -> None:
     """`Thought: Action: search` and `… I know. Final Answer: 4` are legible."""
     turn = read_turn("Thought: Action: search\nAction Input: Oslo", tools=BOX)
     assert turn.actions == (ToolCall("search", "Oslo"),)
-    assert read_turn("Thought: I know. Final Answer: 4", tools=BOX).actions == (Final("4"),)
+    assert read_turn("Thought: I know. Final Answer: 4", tools=BOX).actions == (FinalAnswer("4"),)
 
 
 def test_a_list_is_prose() -> None:
     """`- **Action**: open the leaflet` without a tool on offer is an answer."""
     text = "Two things:\n- **Action**: open the leaflet\n- **Result**: you know more"
-    assert read_turn(text, tools=BOX).actions == (Final(text),)
+    assert read_turn(text, tools=BOX).actions == (FinalAnswer(text),)

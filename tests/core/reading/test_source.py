@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopmend import ToolCall, read_turn
+from loopmend import FinalAnswer, ToolCall, read_turn
 from loopmend.reading.source import Source
 
 PIECES = (
@@ -92,7 +92,7 @@ def test_line_ends_of_the_transport() -> None:
     "text",
     [
         "one line\r\nanother line",
-        "Action: a\r\nAction Input: b\nc",
+        "Action: a\nAction Input: b\r\nc",
         "nothing to see\r\n",
     ],
 )
@@ -112,6 +112,22 @@ def test_lone_returns_before_headers() -> None:
     assert source.span((3, 5)) == (3, 5)
     mixed = "x\nThought: t\rAction: a\nAction Input: b"
     assert "\r" not in Source(mixed).text
+    assert Source("<function=write>\r<parameter=text>").text.count("\n") == 1
+
+
+def test_the_line_of_a_header_ends_either_way() -> None:
+    """One CRLF among other line ends, behind an action, is a line end; in an input it stays."""
+    text = "Thought: t\nAction: a\r\nAction Input:\r\nb\r\nc\n"
+    source = Source(text)
+    assert source.text == "Thought: t\nAction: a\nAction Input:\nb\r\nc\n"
+    assert text[slice(*source.span((11, 19)))] == "Action: "
+    assert text[slice(*source.span((21, 33)))] == "Action Input"
+
+
+def test_a_lone_return_in_a_value_is_a_character() -> None:
+    """Beside words alone a carriage return stays what the model wrote."""
+    turn = read_turn("<function=write><parameter=text>a\rb</parameter></function>", tools=["write"])
+    assert turn.actions == (ToolCall("write", {"text": "a\rb"}),)
 
 
 def test_marks_that_say_nothing() -> None:
@@ -157,3 +173,13 @@ def test_values_keep_their_line_ends() -> None:
     turn = read_turn(text, tools=["search"])
     assert turn.actions == (ToolCall("search", {"q": "a\r\nb"}),)
     assert turn.fidelity == "exact"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\ufeffHello <b>there</b>", "Note:\r\n- one\r\n- two", "I cannot do that:\u200b sorry."],
+)
+def test_an_answer_without_markup_of_ours_keeps_every_character(text: str) -> None:
+    """Where nothing is read out of a text, nothing in it is put right."""
+    turn = read_turn(text, tools=["search"])
+    assert (turn.actions, turn.repairs, turn.fidelity) == ((FinalAnswer(text),), (), "exact")

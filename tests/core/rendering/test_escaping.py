@@ -8,31 +8,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopmend import (
-    ActionCandidate,
     AskUser,
     Failure,
     FailurePattern,
-    Final,
+    FinalAnswer,
     Finding,
-    Observation,
-    PlannedAction,
     Planner,
     Repair,
-    Step,
-    TaskExecutionPlan,
-    TaskStateInput,
     ToolCall,
     Trace,
-    TraceCall,
-    TraceError,
     TraceReport,
     Turn,
-    Yield,
     classify_trace,
-    detect_meta_signal,
     explain,
-    show_turn,
 )
+from loopmend.contracts import (
+    ActionCandidate,
+    PlannedAction,
+    TaskExecutionPlan,
+    TaskStateInput,
+    Yield,
+    detect_meta_signal,
+)
+from loopmend.rendering import show_turn
+from loopmend.traces import Observation, Step, TraceCall, TraceError
 from tests.core.rendering.pages import shown
 
 HOSTILE = (
@@ -49,7 +48,7 @@ json_like: st.SearchStrategy[Any] = st.recursive(
     hostile | st.integers(), lambda x: st.lists(x, max_size=2) | st.dictionaries(hostile, x)
 )
 actions = (
-    st.builds(Final, hostile)
+    st.builds(FinalAnswer, hostile)
     | st.builds(AskUser, hostile)
     | st.builds(ToolCall, hostile, json_like)
 )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from loopmend import (
+from loopmend import Planner, explain
+from loopmend.contracts import (
     ActionCandidate,
     PlannedAction,
-    Planner,
     TaskExecutionPlan,
-    explain,
     plan,
     synthesize_task_state,
 )
@@ -32,7 +31,7 @@ def test_advice_that_departs_from_the_contract() -> None:
     page = shown(Planner().advise(turn))
     assert page.text("span chip good") == "ReturnBlocker"
     assert page.text("span note") == "The contract selects DelegateToSpecialist."
-    assert page.text("p").endswith("Otherwise than the contract:To tell the model:")
+    assert page.text("p").endswith("Differs from the contract:Hints:")
     assert "the provider's breaker is open" in page.text("li")
 
 

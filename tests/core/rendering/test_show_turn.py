@@ -19,8 +19,8 @@ from loopmend import (
     ToolCall,
     Turn,
     read_turn,
-    show_turn,
 )
+from loopmend.rendering import show_turn
 from loopmend.rendering.html import visible
 from tests.core.rendering.pages import Page, shown
 from tests.core.strategies import emitted_text
@@ -75,7 +75,7 @@ def test_an_exact_reading_has_nothing_but_its_action_marked() -> None:
 def test_an_empty_text() -> None:
     """Where nothing was said, that is said."""
     page = page_of("", read_turn(""))
-    assert page.text("pre").strip() == "Nothing was said."
+    assert page.text("pre").strip() == "The reply is empty."
     assert quoted(page) == ""
 
 

@@ -4,19 +4,8 @@ from __future__ import annotations
 
 import re
 
-from loopmend import (
-    Finding,
-    Limits,
-    Observation,
-    Step,
-    Tokens,
-    Trace,
-    TraceCall,
-    TraceError,
-    TraceReport,
-    classify_trace,
-    read_turn,
-)
+from loopmend import Finding, Trace, TraceReport, classify_trace, read_turn
+from loopmend.traces import Limits, Observation, Step, Tokens, TraceCall, TraceError
 from tests.core.rendering.pages import shown
 
 LOG = """Where is Oslo?
@@ -99,8 +88,8 @@ def test_a_report() -> None:
     log = "Thought 1: x\nAction 1: Search[a]\nObservation 1: Could not find a\n" * 3
     report = classify_trace(Trace.from_react_log(log, max_iterations=3))
     page = shown(report)
-    assert page.text("span chip").startswith("max_iterationstermination: Okgrammar: ")
-    assert page.text("p").count(report.stop.evidence) == 1
+    assert page.text("span chip").startswith("failedmax_iterationstermination: Okgrammar: ")
+    assert page.text("p").count(report.headline) == 1
     severities = re.findall("error|warning|info", page.text("td narrow", but=("b ", "div note")))
     assert severities == sorted(severities, key=["error", "warning", "info"].index)
     assert len(severities) == len(report.findings)
@@ -111,8 +100,26 @@ def test_a_report() -> None:
 def test_a_clean_report() -> None:
     """Where nothing was found, that is said."""
     page = shown(classify_trace(Trace.from_react_log(LOG)))
-    assert page.text("span note") == "Nothing was found."
-    assert page.text("span chip good").startswith("final_answertermination: Ok")
+    assert page.text("span note") == "No findings."
+    assert page.text("span chip good").startswith("answeredtermination: Ok")
+
+
+def test_a_report_on_what_could_not_be_read() -> None:
+    """Where nothing could be read, that is the verdict, and no reason why it stopped is shown."""
+    page = shown(classify_trace(Trace(unreadable="langfuse")))
+    assert page.text("span chip").startswith("unreadabletermination")
+    assert "langfuse" in page.text("p")
+
+
+def test_what_a_run_got_over() -> None:
+    """A failure that the run got over is marked, and counted in the headline."""
+    failed, fine = Observation("no", "f", failed=True), Observation("yes", "f")
+    steps = [
+        Step(calls=[TraceCall("f", n)], observations=[o]) for n, o in enumerate((failed, fine))
+    ]
+    page = shown(classify_trace(Trace([*steps, Step(answer="4")], answer="4")))
+    assert "It got over a failure." in page.text("p")
+    assert page.text("div note") == "recovered"
 
 
 def test_the_tint_of_a_stop() -> None:
@@ -120,7 +127,7 @@ def test_the_tint_of_a_stop() -> None:
     assert (
         shown(classify_trace(Trace(reason="interrupted")))
         .text("span chip warn")
-        .startswith("interrupted")
+        .startswith("handed_over")
     )
 
 

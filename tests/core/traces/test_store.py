@@ -136,7 +136,7 @@ def test_a_newer_version_is_refused(tmp_path: Path) -> None:
     TraceStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(TraceFormatError, match=r"of version 2, but .* versions up to 1"):
+    with pytest.raises(TraceFormatError, match=r"has version 2, but .* versions up to 1"):
         TraceStore(path)
 
 

@@ -66,7 +66,7 @@ def test_a_line_torn_inside_a_character_is_skipped(log: TraceLog) -> None:
 def test_a_whole_line_that_is_no_trace_is_an_error(log: TraceLog) -> None:
     """Only torn lines are skipped: a newer version or a stranger's line is reported."""
     log.path.write_text('{"version": 2}\n')
-    with pytest.raises(TraceFormatError, match="not 2"):
+    with pytest.raises(TraceFormatError, match="version 2"):
         list(log)
 
 

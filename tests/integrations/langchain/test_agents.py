@@ -23,6 +23,7 @@ from langgraph.prebuilt import create_react_agent  # type: ignore[deprecated]
 from langgraph.types import interrupt
 
 from langchain_loopmend import NormalizationError, with_tool_call_retry
+from langchain_loopmend.messages import ENDED
 from langchain_loopmend.middleware import (
     LoopGuardMiddleware,
     MetaSignalMiddleware,
@@ -31,7 +32,7 @@ from langchain_loopmend.middleware import (
 )
 from langchain_loopmend.middleware.arrivals import Listening
 from langchain_loopmend.testing import ScriptedChatModel, call
-from loopmend import FailurePattern, GiveUp
+from loopmend import FailurePattern, GaveUp
 from tests.integrations.langchain.events import Events
 from tests.integrations.langchain.test_mending import broken
 from tests.integrations.langchain.tools import TOOLS, add, search, wait
@@ -53,18 +54,20 @@ def kinds(messages: list[BaseMessage]) -> list[str]:
     return [message.type for message in messages]
 
 
-NATIVELY_ENDS_THE_RUN = [
-    NARRATED,
-    "",
-    "Action: search\nAction Input: Oslo",
-    '{"name": "search", "arguments": {"query": "Oslo"}}',
-    broken('{"query": "Os'),
-    AIMessage("", response_metadata={"finish_reason": "MALFORMED_FUNCTION_CALL"}),
-]
-NAMES = ["narrated", "empty", "react", "json", "invalid", "finish-reason"]
+WRITTEN = {
+    "react": "Action: search\nAction Input: Oslo",
+    "json": '{"name": "search", "arguments": {"query": "Oslo"}}',
+}
+NATIVELY_ENDS_THE_RUN = {
+    **WRITTEN,
+    "narrated": NARRATED,
+    "empty": "",
+    "invalid": broken('{"query": "Os'),
+    "finish-reason": AIMessage("", response_metadata={"finish_reason": "MALFORMED_FUNCTION_CALL"}),
+}
 
 
-@pytest.mark.parametrize("bad", NATIVELY_ENDS_THE_RUN, ids=NAMES)
+@pytest.mark.parametrize("bad", NATIVELY_ENDS_THE_RUN.values(), ids=NATIVELY_ENDS_THE_RUN)
 def test_natively_the_run_ends(bad: Any) -> None:
     """LangChain takes each of these replies for the answer; a fix there will be noticed here."""
     run, _ = agent(bad, GOOD, DONE, middleware=[])
@@ -72,10 +75,10 @@ def test_natively_the_run_ends(bad: Any) -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-@pytest.mark.parametrize("bad", NATIVELY_ENDS_THE_RUN, ids=NAMES)
+@pytest.mark.parametrize("bad", NATIVELY_ENDS_THE_RUN.values(), ids=NATIVELY_ENDS_THE_RUN)
 def test_the_run_goes_on(bad: Any, *, asynchronous: bool) -> None:
     """The model is corrected, the tool runs, and the refused reply never reaches the state."""
-    run, llm = agent(bad, GOOD, DONE)
+    run, llm = agent(bad, GOOD, DONE, middleware=[NormalizationMiddleware(salvage=False)])
     result = wait(run.ainvoke(QUESTION)) if asynchronous else run.invoke(QUESTION)
     assert kinds(result["messages"]) == ["human", "ai", "tool", "ai"]
     assert result["messages"][-1].content == DONE
@@ -93,41 +96,107 @@ def test_a_clean_run_leaves_no_trace() -> None:
     assert len(llm.asked) == 2
 
 
-def test_salvage() -> None:
-    """On request a call in the text is made at once."""
-    script = ['{"name": "search", "arguments": {"query": "Oslo"}}', DONE]
-    run, llm = agent(*script, middleware=[NormalizationMiddleware(salvage=True)])
-    result = run.invoke(QUESTION)
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+def test_a_written_call_is_made(written: str, *, asynchronous: bool) -> None:
+    """A call in the text is made at once, without asking the model again."""
+    run, llm = agent(written, DONE)
+    result = wait(run.ainvoke(QUESTION)) if asynchronous else run.invoke(QUESTION)
     assert kinds(result["messages"]) == ["human", "ai", "tool", "ai"]
-    assert result["messages"][2].content == "about Oslo"
+    assert [m.content for m in result["messages"][1:3]] == ["", "about Oslo"]
     assert result["normalization"] == [
         {
-            "outcome": "salvaged",
+            "outcome": "made",
             "retries": 0,
             "patterns": ["textual_call"],
-            "messages": ["The call of `search` is written as text, so nothing was called."],
+            "messages": ["The model wrote the call to `search` as text, so nothing ran."],
         }
     ]
     assert len(llm.asked) == 2
 
 
-def test_given_up() -> None:
+def test_a_written_call_may_follow_a_correction() -> None:
+    """A model that was corrected and then writes the call as text has it made, too."""
+    run, llm = agent(NARRATED, WRITTEN["json"], DONE)
+    [report] = run.invoke(QUESTION)["normalization"]
+    assert (report["outcome"], report["retries"]) == ("made", 1)
+    assert report["patterns"] == ["narrated", "textual_call"]
+    assert len(llm.asked) == 3
+
+
+def test_which_written_calls_are_made() -> None:
+    """Those of the tools that are named; the others are asked about."""
+    for salvage, asked in ((["search"], 2), (["add"], 3), (False, 3)):
+        script = [WRITTEN["json"], *([GOOD] if asked == 3 else []), DONE]
+        run, llm = agent(*script, middleware=[NormalizationMiddleware(salvage=salvage)])
+        assert kinds(run.invoke(QUESTION)["messages"]) == ["human", "ai", "tool", "ai"]
+        assert len(llm.asked) == asked
+
+
+def test_a_call_that_is_only_to_be_shown_is_not_made() -> None:
+    """Who asks to see a call, not to run it, gets no call that runs."""
+    run, _ = agent(WRITTEN["json"], "It would search.")
+    asked: Any = {"messages": [("user", "Show me the JSON for that call, but do not run it.")]}
+    assert kinds(run.invoke(asked)["messages"]) == ["human", "ai"]
+
+
+REWORDED = [f"Let me search for that, attempt {n}." for n in range(3)]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_given_up(*, asynchronous: bool) -> None:
     """When nothing helps the run goes on with the last reply, raises, or does as it is told."""
-    run, llm = agent(*[NARRATED] * 3)
-    result = run.invoke(QUESTION)
-    assert result["messages"][-1].content == NARRATED
+    run, llm = agent(*REWORDED)
+    result = wait(run.ainvoke(QUESTION)) if asynchronous else run.invoke(QUESTION)
+    last = result["messages"][-1]
+    assert (last.content, last.response_metadata[ENDED]) == (REWORDED[-1], "parse_fail")
     assert result["normalization"][0]["outcome"] == "gave_up"
     assert result["normalization"][0]["retries"] == 2
     assert len(llm.asked) == 3
-    run, _ = agent(*[NARRATED] * 3, middleware=[NormalizationMiddleware(on_failure="error")])
-    with pytest.raises(NormalizationError, match="corrected 2 times"):
+    run, _ = agent(*REWORDED, middleware=[NormalizationMiddleware(on_failure="raise")])
+    with pytest.raises(NormalizationError, match="Gave up after 2 retries"):
         run.invoke(QUESTION)
 
-    def say(verdict: GiveUp, reply: AIMessage) -> AIMessage:
+    def say(verdict: GaveUp, reply: AIMessage) -> AIMessage:
         return AIMessage(f"{verdict.failure.pattern.value} after {reply.content}")
 
-    run, _ = agent(*[NARRATED] * 3, middleware=[NormalizationMiddleware(on_failure=say)])
-    assert run.invoke(QUESTION)["messages"][-1].content == f"narrated after {NARRATED}"
+    run, _ = agent(*REWORDED, middleware=[NormalizationMiddleware(on_failure=say)])
+    assert run.invoke(QUESTION)["messages"][-1].content == f"narrated after {REWORDED[-1]}"
+
+
+def test_given_up_on_a_provider_that_raises() -> None:
+    """Where there never was a reply, the answer says why; who repeats itself is asked twice."""
+    error = ValueError("error parsing tool call: raw='{'")
+    run, llm = agent(error, error)
+    last = run.invoke(QUESTION)["messages"][-1]
+    assert last.content.startswith("Gave up after 1 ")
+    assert last.content.endswith(": The provider could not decode the call.")
+    assert last.response_metadata == {ENDED: "parse_fail"}
+    assert len(llm.asked) == 2
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_each_retry_is_announced(*, asynchronous: bool) -> None:
+    """The custom event tells the attempt, what was wrong, and what the model is told."""
+    events = Events()
+    config: Any = {"callbacks": [events]}
+    run, llm = agent(NARRATED, "", GOOD, DONE)
+    _ = wait(run.ainvoke(QUESTION, config)) if asynchronous else run.invoke(QUESTION, config)
+    assert events.custom == [
+        (
+            "loopmend_retry",
+            {
+                "attempt": n,
+                "pattern": pattern,
+                "message": message,
+                "correction": llm.asked[n][-1].content,
+            },
+        )
+        for n, pattern, message in (
+            (1, "narrated", "The model described a call to `search` without making it."),
+            (2, "empty", "The reply is empty."),
+        )
+    ]
 
 
 def test_only_some_patterns() -> None:
@@ -142,8 +211,9 @@ def test_only_some_patterns() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"max_retries": -1}, "max_retries must not be negative"),
+        ({"max_retries": -1}, "max_retries must be 0 or more"),
         ({"on_failure": "ignore"}, "on_failure must be"),
+        ({"constrain": "never"}, "constrain must be"),
         ({"patterns": ["bogus"]}, "bogus"),
     ],
 )
@@ -274,9 +344,9 @@ def test_all_together() -> None:
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_langgraph_react_agent(*, asynchronous: bool) -> None:
     """LangGraph's own agent takes a mended model, binds the tools and goes on."""
-    for bad in NATIVELY_ENDS_THE_RUN:
+    for bad in NATIVELY_ENDS_THE_RUN.values():
         llm = ScriptedChatModel(script=[bad, GOOD, DONE])
-        graph = create_react_agent(with_tool_call_retry(llm), [search, add])
+        graph = create_react_agent(with_tool_call_retry(llm, salvage=False), [search, add])
         result = wait(graph.ainvoke(QUESTION)) if asynchronous else graph.invoke(QUESTION)
         assert kinds(result["messages"]) == ["human", "ai", "tool", "ai"]
     native = create_react_agent(ScriptedChatModel(script=[NARRATED]), [search])
@@ -383,7 +453,7 @@ def test_reports_survive_structured_output() -> None:
 def test_an_empty_finish_after_a_nudge() -> None:
     """A nudge of another middleware does not hide that a tool has just answered."""
     script = [*(call("search", f"call_{n}", query="Oslo") for n in range(2)), ""]
-    middleware = [LoopGuardMiddleware(soft=2, hard=9), NormalizationMiddleware()]
+    middleware = [LoopGuardMiddleware(warn_after=2, stop_after=9), NormalizationMiddleware()]
     run, llm = agent(*script, middleware=middleware)
     assert run.invoke(QUESTION)["messages"][-1].content == ""
     assert len(llm.asked) == 3

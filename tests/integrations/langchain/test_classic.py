@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.agents import AgentAction
 from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import FakeListLLM
+from langchain_core.load import dumpd
+from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnablePassthrough
 from langchain_core.tools import Tool, render_text_description
@@ -22,21 +25,29 @@ from langchain_classic.agents import (
     create_structured_chat_agent,
     initialize_agent,
 )
+from langchain_classic.agents.agent import RunnableMultiActionAgent
 from langchain_classic.agents.format_scratchpad import format_log_to_str
 from langchain_classic.agents.output_parsers import (
     ReActJsonSingleInputOutputParser,
     ReActSingleInputOutputParser,
 )
+from langchain_classic.chains import LLMChain
 from langchain_classic.memory import ConversationBufferMemory
+from langchain_classic.output_parsers import ResponseSchema
+from langchain_classic.output_parsers import StructuredOutputParser as LangChainStructuredParser
+from langchain_classic.output_parsers.prompts import NAIVE_FIX_PROMPT
 
 from langchain_loopmend import (
     AgentActionOutputParser,
     AgentActionsOutputParser,
     RetryingOutputParser,
-    with_action_retry,
+    ValueParseException,
+    with_parsing_retry,
 )
 from langchain_loopmend.classic import (
+    LoopStop,
     ReActOutputParser,
+    StructuredOutputParser,
     handle_parsing_error,
     replace_output_parser,
     with_loop_guard,
@@ -109,7 +120,7 @@ def test_feedback_reaches_the_model(*, asynchronous: bool) -> None:
     result = wait(agent.ainvoke(QUESTION)) if asynchronous else agent.invoke(QUESTION)
     assert [tool for tool, _, _ in steps(result)] == ["_Exception", "search"]
     shown = str(llm.asked[1][0].content)
-    assert "I will search the web.\nObservation: Your last reply cannot be used." in shown
+    assert "I will search the web.\nObservation: You described a tool call but did not" in shown
     assert "troubleshooting" not in shown
 
 
@@ -137,7 +148,7 @@ def test_retries_burn_no_iterations(way: str) -> None:
                 agent_scratchpad=lambda x: format_log_to_str(x["intermediate_steps"])
             )
             | REACT.partial(tools=render_text_description(TOOLS), tool_names="search, add, echo")
-            | with_action_retry(llm, tools=TOOLS)
+            | with_parsing_retry(llm, tools=TOOLS)
         )
         agent = AgentExecutor(
             agent=runnable, tools=TOOLS, max_iterations=2, return_intermediate_steps=True
@@ -180,7 +191,7 @@ def test_json_chat_agent() -> None:
             '{"action": "Final Answer", "action_input": "Norway"}',
         ]
     )
-    parser = AgentActionOutputParser(tools=TOOLS, dialect="json")
+    parser = AgentActionOutputParser(tools=TOOLS, form="json")
     agent = replace_output_parser(create_json_chat_agent(llm, TOOLS, prompt), parser)
     result = AgentExecutor(agent=agent, tools=TOOLS).invoke(QUESTION)
     assert result["output"] == "Norway"
@@ -194,7 +205,7 @@ def test_structured_chat_agent() -> None:
         'Thought: add\nAction:\n```\n{"action": "add", "action_input": {"a": 1, "b": 3}}\n```',
         'Action:\n```\n{"action": "Final Answer", "action_input": "4"}\n```',
     ]
-    parser = AgentActionOutputParser(tools=TOOLS, dialect="json")
+    parser = AgentActionOutputParser(tools=TOOLS, form="json")
     seen = {}
     for kind in ("native", "ours"):
         llm = ScriptedChatModel(script=script)
@@ -205,7 +216,7 @@ def test_structured_chat_agent() -> None:
         assert run.invoke(QUESTION)["output"] == "4"
         seen[kind] = str(llm.asked[1])
     assert "Observation: 3" in seen["native"]  # the call that was cut off has been executed
-    assert "It is cut off in the middle of a call." in seen["ours"]
+    assert "Your reply was cut off." in seen["ours"]
 
 
 def test_only_parsers_are_replaced() -> None:
@@ -284,17 +295,20 @@ def test_handle_parsing_error_for_foreign_parsers() -> None:
         handle_parsing_errors=handle_parsing_error,
     )
     assert agent.invoke(QUESTION)["output"] == "Norway"
-    assert "It tells what will be done, but calls nothing." in str(llm.asked[1][0].content)
+    assert "Describing a call does not run it." in str(llm.asked[1][0].content)
 
 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
         (OutputParserException("x", "Say yes.", "no", send_to_llm=True), "Say yes."),
-        (OutputParserException("Could not parse LLM output: ``"), "It is empty"),
-        (OutputParserException("x", llm_output="Action: f"), "The action f has no input."),
-        (OutputParserException("x", llm_output="Action: f\nAction Input: 1"), "cannot be read"),
-        (OutputParserException("something else"), "cannot be used. something else"),
+        (OutputParserException("Could not parse LLM output: ``"), "Your reply was empty."),
+        (OutputParserException("x", llm_output="Action: f"), "The tool call has no input."),
+        (
+            OutputParserException("x", llm_output="Action: f\nAction Input: 1"),
+            "Your tool call could not be parsed.",
+        ),
+        (OutputParserException("something else"), "could not be used: something else"),
     ],
     ids=["own-words", "prefix", "output", "readable", "unknown"],
 )
@@ -309,10 +323,10 @@ def test_handle_parsing_error_says_more_than_langchain() -> None:
     """LangChain's own feedback names the keyword that is missing; ours says what happened."""
     with pytest.raises(OutputParserException) as caught:
         ReActSingleInputOutputParser().parse("I will search the web.")
-    assert "It tells what will be done" in handle_parsing_error(caught.value)
+    assert "You described a tool call" in handle_parsing_error(caught.value)
     with pytest.raises(OutputParserException) as caught:
         ReActJsonSingleInputOutputParser().parse("Action: f")
-    assert "The action f has no input." in handle_parsing_error(caught.value)
+    assert "The tool call has no input." in handle_parsing_error(caught.value)
 
 
 def test_tools_of_the_agent_and_the_parser_agree() -> None:
@@ -339,27 +353,38 @@ def test_a_loop_is_stopped_with_its_result(way: str) -> None:
     assert (
         native.invoke(QUESTION)["output"] == "Agent stopped due to iteration limit or time limit."
     )
-    run, llm = guarded(*[LOOK] * 3, soft=2, hard=3)
+    run, llm = guarded(*[LOOK] * 3, warn_after=2, stop_after=3)
     ways: dict[str, Any] = {
         "invoke": lambda: run.invoke(QUESTION),
         "ainvoke": lambda: wait(run.ainvoke(QUESTION)),
         "stream": lambda: list(run.stream(QUESTION))[-1],
     }
     output = ways[way]()["output"]
-    assert output.startswith("I stopped: search was called 3 times")
+    assert output.startswith("Stopped: search was called 3 times")
     assert output.endswith(f"the same result: {search.invoke('Oslo')}")
     assert len(llm.asked) == 3
-    assert "You have called search 2 times" in str(llm.asked[-1][-1].content)
+    assert "You called search 2 times" in str(llm.asked[-1][-1].content)
 
 
 def test_a_guarded_agent_that_makes_progress() -> None:
     """Who is nudged and then answers is not stopped; polling can be left out."""
     run, llm = guarded(LOOK, LOOK, LOOK, DONE)
     assert run.invoke(QUESTION)["output"] == "Norway"
-    assert "You have called" in str(llm.asked[-1][-1].content)
-    run, llm = guarded(LOOK, LOOK, LOOK, DONE, soft=2, hard=2, exclude_tools=["search"])
+    assert "You called search 3 times" in str(llm.asked[-1][-1].content)
+    run, llm = guarded(LOOK, LOOK, LOOK, DONE, warn_after=2, stop_after=2, exclude_tools=["search"])
     assert run.invoke(QUESTION)["output"] == "Norway"
-    assert "You have called" not in str(llm.asked[-1][-1].content)
+    assert "You called" not in str(llm.asked[-1][-1].content)
+
+
+def test_a_stop_says_that_it_is_one() -> None:
+    """What ended the run in the model's place is told from an answer by its type."""
+    steps = [(AgentAction("search", "Oslo", ""), "a city")] * 3
+    agent: Any = with_loop_guard(RunnablePassthrough(), warn_after=2, stop_after=3)
+    stop = agent.plan(steps)
+    assert isinstance(stop, LoopStop)
+    assert stop.reason == stop.return_values["loopmend_ended"] == "max_iterations"
+    assert dumpd(stop)["type"] == "not_implemented"
+    assert agent.plan([]) == {"intermediate_steps": []}
 
 
 def test_a_guarded_agent_with_several_actions() -> None:
@@ -368,5 +393,36 @@ def test_a_guarded_agent_with_several_actions() -> None:
     parser: Any = AgentActionsOutputParser()
     agent = create_react_agent(llm, TOOLS, REACT, output_parser=parser)
     run = AgentExecutor(agent=with_loop_guard(agent), tools=TOOLS)
-    assert type(run.agent).__name__ == "RunnableMultiActionAgent"
+    assert isinstance(run.agent, RunnableMultiActionAgent)
     assert run.invoke(QUESTION)["output"] == "Norway"
+
+
+def test_structured_output_parser() -> None:
+    """langchain-classic's parser by keys: the same instructions, and it reads what models write."""
+    schemas = [ResponseSchema(name="city", description="a city", type="string")]
+    parser = StructuredOutputParser.from_response_schemas(schemas)
+    theirs = LangChainStructuredParser.from_response_schemas(schemas)
+    assert parser.get_format_instructions() == theirs.get_format_instructions()
+    assert parser.get_format_instructions(only_json=True) == theirs.get_format_instructions(
+        only_json=True
+    )
+    for text in ("Sure! {'city': 'Oslo',}", "<think>?</think>{city: 'Oslo'}"):
+        assert parser.parse(text) == parser.invoke(AIMessage(text)) == {"city": "Oslo"}
+        assert wait(parser.ainvoke(text)) == {"city": "Oslo"}
+    for text in ('{"town": "Oslo"}', '{"city": "Os', "Oslo"):
+        with pytest.raises(ValueParseException):
+            parser.parse(text)
+    retrying = RetryingOutputParser.from_llm(ScriptedChatModel(script=[]), theirs)
+    assert retrying.parse("Sure! {'city': 'Oslo',}") == {"city": "Oslo"}
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_legacy_retry_chain(*, asynchronous: bool) -> None:
+    """An `LLMChain` is run as LangChain's retry parsers run it, with what its prompt names."""
+    llm = ScriptedChatModel(script=["Final Answer: 4"])
+    chain = LLMChain(llm=llm, prompt=NAIVE_FIX_PROMPT)
+    parser: Any = RetryingOutputParser(parser=AgentActionOutputParser(), retry_chain=chain)
+    found = wait(parser.aparse("")) if asynchronous else parser.parse("")
+    assert found.return_values == {"output": "4"}
+    assert "Your reply was empty." in str(llm.asked[0][0].content)
+    assert llm.ways == ["async" if asynchronous else "sync"]

@@ -24,15 +24,16 @@ from langchain_loopmend import (
     RetryingOutputParser,
     TraceRecorder,
     TurnOutputParser,
-    with_action_retry,
+    with_parsing_retry,
 )
 from langchain_loopmend.middleware import (
     LoopGuardMiddleware,
     MetaSignalMiddleware,
     NormalizationMiddleware,
     PlannerMiddleware,
+    ToolCallingMiddleware,
 )
-from langchain_loopmend.testing import ScriptedChatModel, call
+from langchain_loopmend.testing import DecodingChatModel, ScriptedChatModel, call
 from loopmend import classify_trace
 from tests.integrations.langchain.test_mending import broken
 from tests.integrations.langchain.tools import REACT, TOOLS, wait
@@ -110,11 +111,11 @@ def test_narrated_empty_malformed_named_separately() -> None:
 
 
 def test_retry_sees_original_conversation() -> None:
-    """The correction follows the prompt's own messages, roles kept."""
+    """The correction follows the prompt's own messages, roles kept, without the refused reply."""
     llm = ScriptedChatModel(script=["I will search the web.", REACTED])
-    (PROMPT | with_action_retry(llm)).invoke({"q": "Where is Oslo?"})
+    (PROMPT | with_parsing_retry(llm)).invoke({"q": "Where is Oslo?"})
     kinds = [message.type for message in llm.asked[1]]
-    assert kinds == ["system", "human", "ai", "human"]
+    assert kinds == ["system", "human", "human"]
     assert llm.asked[1][:2] == llm.asked[0]
 
 
@@ -124,7 +125,7 @@ def test_pipeable_in_lcel() -> None:
     chains: list[Any] = [
         PROMPT | llm | AgentActionOutputParser(),
         PROMPT | llm | RetryingOutputParser.from_llm(llm),
-        PROMPT | with_action_retry(llm),
+        PROMPT | with_parsing_retry(llm),
     ]
     for chain in chains:
         assert chain.invoke({"q": "go"}).tool == "search"
@@ -132,7 +133,7 @@ def test_pipeable_in_lcel() -> None:
 
 def test_true_async() -> None:
     """Awaited, the model's async method is called and no other."""
-    llm = ScriptedChatModel(script=["", REACTED])
+    llm = ScriptedChatModel(script=["I will search the web.", REACTED])
     parser: Any = RetryingOutputParser.from_llm(llm)
     assert wait(parser.ainvoke("")).tool == "search"
     assert llm.ways == ["async", "async"]
@@ -155,7 +156,7 @@ def test_retries_do_not_burn_iterations() -> None:
 
 
 def test_invalid_tool_calls_in_same_run() -> None:
-    """A call that could not be decoded is retried, or salvaged, and the run goes on."""
+    """A call that could not be decoded is retried, or made whole, and the run goes on."""
     for salvage in (False, True):
         script = [broken("{'query': 'Oslo'}"), *([] if salvage else [call("search", query="Oslo")])]
         result = run(*script, "Norway.", middleware=[NormalizationMiddleware(salvage=salvage)])
@@ -175,8 +176,28 @@ def test_finish_reason_malformed_and_truncated_stream_args() -> None:
 def test_loop_guard() -> None:
     """The same call with the same result is stopped."""
     script = [call("search", f"call_{n}", query="Oslo") for n in range(9)]
-    result = run(*script, middleware=[LoopGuardMiddleware(soft=2, hard=3)])
-    assert result["messages"][-1].content.startswith("I stopped: search was called 3 times")
+    result = run(*script, middleware=[LoopGuardMiddleware(warn_after=2, stop_after=3)])
+    assert result["messages"][-1].content.startswith("Stopped: search was called 3 times")
+
+
+def test_a_call_written_as_text_is_made() -> None:
+    """No model call is spent on a call that is whole and fits its tool."""
+    script = ['{"name": "search", "arguments": {"query": "Oslo"}}', "Norway."]
+    result = run(*script, middleware=[NormalizationMiddleware()])
+    assert [m.type for m in result["messages"]] == ["human", "ai", "tool", "ai"]
+
+
+def test_any_model_that_decodes_by_a_schema_calls_tools() -> None:
+    """A provider that decodes by a JSON schema makes a tool-calling agent of any model."""
+    model = DecodingChatModel(
+        script=[
+            '{"type": "tool_call", "name": "search", "arguments": {"query": "Oslo"}}',
+            '{"type": "final", "content": "Norway."}',
+        ]
+    )
+    agent = create_agent(model, TOOLS, middleware=[ToolCallingMiddleware()])
+    messages = agent.invoke(QUESTION)["messages"]
+    assert [m.content for m in messages[1:]] == ["", "about Oslo", "Norway."]
 
 
 def test_trace_from_any_kind_of_run() -> None:

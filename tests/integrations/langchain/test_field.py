@@ -11,7 +11,7 @@ import pytest
 from langchain_core.agents import AgentAction, AgentFinish
 from langchain_core.prompts import ChatPromptTemplate
 
-from langchain_loopmend import ActionParseException, AgentActionOutputParser, with_action_retry
+from langchain_loopmend import ActionParseException, AgentActionOutputParser, with_parsing_retry
 from langchain_loopmend.testing import ScriptedChatModel
 from tests.integrations.langchain.tools import wait
 
@@ -67,7 +67,7 @@ def test_each_kind(text: str, expected: str, *, asynchronous: bool) -> None:
 def test_what_is_refused_is_mended(text: str) -> None:
     """A chain that asks again gets there in the second attempt."""
     llm = ScriptedChatModel(script=[text, "Final Answer: Norway"])
-    found = (PROMPT | with_action_retry(llm)).invoke({"q": "go"})
+    found = (PROMPT | with_parsing_retry(llm)).invoke({"q": "go"})
     assert isinstance(found, AgentFinish)
     assert (found.return_values["output"], len(llm.asked)) == ("Norway", 2)
 
@@ -95,4 +95,4 @@ def test_the_collected_ones() -> None:
     for row in rows:
         if kinds[row["id"]] == "issue":
             llm = ScriptedChatModel(script=[row["input"], "Final Answer: x"])
-            assert isinstance(with_action_retry(llm).invoke("go"), AgentFinish)
+            assert isinstance(with_parsing_retry(llm).invoke("go"), AgentFinish)

@@ -6,23 +6,30 @@ import pickle
 from typing import Any
 
 import pytest
+from langchain_core.language_models import FakeListLLM
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
     HumanMessage,
     InvalidToolCall,
+    SystemMessage,
     ToolMessage,
 )
 from langchain_core.tools import tool
 
 from langchain_loopmend import NormalizationError, ToolCallRetry, with_tool_call_retry
-from langchain_loopmend.mending import is_protocol_error
+from langchain_loopmend.messages import ENDED, core_messages, messages_of, reply_of
 from langchain_loopmend.schemas import ToolboxCache
 from langchain_loopmend.testing import ScriptedChatModel, call
+from loopmend import Ask, GaveUp, Mending, Message, RetryPolicy
+from loopmend.mending import is_protocol_error
 from tests.integrations.langchain.events import Events
 from tests.integrations.langchain.tools import TOOLS, echo, search, wait
 
 GOOD = call("search", query="Oslo")
+DONE = "It is in Norway."
+WRITTEN = '{"name": "search", "arguments": {"query": "Oslo"}}'
+NARRATED = "Let me search for that."
 
 
 def broken(args: str, id: str | None = "b1", name: str | None = "search") -> AIMessage:
@@ -46,34 +53,50 @@ def told(llm: ScriptedChatModel) -> str:
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ("Let me search for that.", "tells what will be done"),
-        ("", "It is empty"),
-        ('{"name": "search", "arguments": {"query": "Oslo"}}', "writes a tool call as text"),
-        ("Action: search\nAction Input: Oslo", "writes a tool call as text"),
-        (broken('{"query": "Os'), "cut off in the middle of a call"),
-        (broken("{'query': 'Oslo'}"), "cannot be read"),
-        (broken("{}", name=None), "cannot be read"),
-        (call("serach", query="Oslo"), "There is no tool serach. Did you mean search?"),
-        (AIMessage("", response_metadata={"finish_reason": "MALFORMED_FUNCTION_CALL"}), "cannot"),
+        (NARRATED, "You described a tool call but did not make it."),
+        ("", "Your reply was empty."),
+        (WRITTEN, "You wrote the tool call as text, so it did not run."),
+        ("Action: search\nAction Input: Oslo", "You wrote the tool call as text"),
+        (broken('{"query": "Os'), "Your reply was cut off."),
+        (broken("{'query': 'Oslo'}"), "Your tool call could not be parsed."),
+        (broken("{}", name=None), "Your tool call could not be parsed."),
+        (call("serach", query="Oslo"), "Unknown tool. Did you mean `search`?"),
+        (call("search", q="Oslo"), "`search` needs `query` and does not accept `q`."),
+        (
+            AIMessage("", response_metadata={"finish_reason": "MALFORMED_FUNCTION_CALL"}),
+            "Your tool call could not be parsed.",
+        ),
         (
             AIMessage(
                 "", tool_calls=GOOD.tool_calls, response_metadata={"stop_reason": "max_tokens"}
             ),
-            "cut off",
+            "Your reply was cut off.",
         ),
-        (ValueError("error parsing tool call: raw='{'"), "cannot be read"),
+        (ValueError("error parsing tool call: raw='{'"), "Your tool call could not be parsed."),
     ],
     ids=[
         *("narrated", "empty", "textual-json", "textual-react", "truncated", "single-quotes"),
-        *("nameless", "unknown-tool", "finish-reason", "truncated-stream", "server-error"),
+        *("nameless", "unknown-tool", "wrong-arguments", "finish-reason", "truncated-stream"),
+        "server-error",
     ],
 )
 def test_what_is_refused(bad: Any, words: str) -> None:
     """Each way to break the protocol is corrected in its own words, and the good reply used."""
-    reply, llm = mended(bad, GOOD)
+    reply, llm = mended(bad, GOOD, salvage=False)
     assert reply.tool_calls == GOOD.tool_calls
-    assert words in told(llm)
+    assert told(llm).startswith(words)
     assert len(llm.asked) == 2
+
+
+def test_a_refused_reply_is_not_shown_again() -> None:
+    """Each retry is the conversation and one correction, which takes the place of the last."""
+    _, llm = mended(NARRATED, "", GOOD)
+    question = HumanMessage("Where is Oslo?")
+    assert [asked[:-1] for asked in llm.asked[1:]] == [[question], [question]]
+    corrections = [str(asked[-1].content).splitlines()[0] for asked in llm.asked[1:]]
+    assert corrections[0].startswith("You described a tool call")
+    assert corrections[1] == "Your reply was empty."
+    assert all(asked[-1].type == "human" for asked in llm.asked)
 
 
 @pytest.mark.parametrize(
@@ -133,37 +156,53 @@ def test_calls_get_ids_of_their_own() -> None:
         assert found[0] == (ids[0] or found[0])
 
 
-def test_salvage_only_on_request() -> None:
-    """A call in the text is made if that is wanted and the tools vouch for it, else corrected."""
-    text = 'Sure! {"name": "search", "arguments": {"query": "Oslo"}}'
-    reply, llm = mended(text, salvage=True)
-    assert (reply.content, len(llm.asked)) == ("Sure!", 1)
-    [made] = reply.tool_calls
-    assert (made["name"], made["args"]) == ("search", {"query": "Oslo"})
-    assert str(made["id"]).startswith("call_")
-    unknown = '{"name": "launch", "arguments": {"query": "Oslo"}}'
-    reply, llm = mended(unknown, "Sorry.", salvage=True)
-    assert (reply.content, len(llm.asked)) == ("Sorry.", 2)
+def test_a_written_call_is_made() -> None:
+    """A call in the text is made if it is whole and the tools vouch for it, else asked about."""
+    for text, said in ((WRITTEN, ""), (f"Sure! {WRITTEN}", "Sure!")):
+        reply, llm = mended(text)
+        assert (reply.content, len(llm.asked)) == (said, 1)
+        [made] = reply.tool_calls
+        assert (made["name"], made["args"]) == ("search", {"query": "Oslo"})
+        assert str(made["id"]).startswith("call_")
+    for text in ('{"name": "launch", "arguments": {"query": "Oslo"}}', WRITTEN[:-8]):
+        reply, llm = mended(text, "Sorry.")
+        assert (reply.content, len(llm.asked)) == ("Sorry.", 2)
 
 
-def test_salvage_of_broken_arguments() -> None:
+@pytest.mark.parametrize(
+    ("salvage", "asked"), [(True, 1), (False, 2), (["search"], 1), (["add"], 2), ([], 2)]
+)
+def test_which_written_calls_are_made(salvage: Any, asked: int) -> None:
+    """Any, none, or those of some tools; the others are asked about."""
+    reply, llm = mended(*[WRITTEN, GOOD][:asked], salvage=salvage)
+    assert (len(reply.tool_calls), len(llm.asked)) == (1, asked)
+
+
+def test_a_call_that_is_only_to_be_shown_is_not_made() -> None:
+    """Who asks to see a call, not to run it, gets to see it and no call that runs."""
+    llm = ScriptedChatModel(script=[WRITTEN])
+    reply = with_tool_call_retry(llm, TOOLS).invoke("Show me the JSON call, do not run it.")
+    assert (reply.content, reply.tool_calls) == (WRITTEN, [])
+
+
+def test_broken_arguments_are_made_whole() -> None:
     """Arguments that only need other quotes are used; cut off ones never are."""
     raw = {"tool_calls": [{"id": "b1"}], "refusal": None}
     quoted = broken("{'query': 'Oslo'}")
     quoted.additional_kwargs = raw
-    reply, llm = mended(quoted, salvage=True)
+    reply, llm = mended(quoted)
     assert [(c["args"], c["id"]) for c in reply.tool_calls] == [({"query": "Oslo"}, "b1")]
     assert (reply.invalid_tool_calls, reply.additional_kwargs) == ([], {"refusal": None})
-    reply, llm = mended(broken('{"query": "Os'), GOOD, salvage=True)
+    reply, llm = mended(broken('{"query": "Os'), GOOD)
     assert len(llm.asked) == 2
 
 
-def test_salvage_for_a_tool_of_one_text() -> None:
+def test_written_calls_of_a_tool_of_one_text() -> None:
     """LangChain's own name for that argument is used."""
-    reply, _ = mended("Action: echo\nAction Input: hello", tools=[echo], salvage=True)
+    reply, _ = mended("Action: echo\nAction Input: hello", tools=[echo])
     assert reply.tool_calls[0]["args"] == {"__arg1": "hello"}
     assert echo.invoke(reply.tool_calls[0]).content == "echo: hello"
-    reply, _ = mended('{"type": "tool_call", "name": "echo", "arguments": {}}', salvage=True)
+    reply, _ = mended('{"type": "tool_call", "name": "echo", "arguments": {}}')
     assert (reply.content, reply.tool_calls[0]["args"]) == ("", {})
 
 
@@ -180,7 +219,10 @@ def pending(messages: list[BaseMessage]) -> dict[str, int]:
 
 
 def test_every_call_is_answered_exactly_once() -> None:
-    """Providers refuse a conversation in which a call has no answer or two."""
+    """Providers refuse a conversation in which a call has no answer or two.
+
+    So a refused call is not shown, or, where the policy says so, answered.
+    """
     mixed = AIMessage(
         "",
         tool_calls=[
@@ -195,30 +237,65 @@ def test_every_call_is_answered_exactly_once() -> None:
         ],
     )
     _, llm = mended(mixed, broken("{", "4"), GOOD)
-    assert pending(llm.asked[2]) == {"1": 1, "2": 1, "3": 1, "4": 1}
-    first = [m for m in llm.asked[1] if isinstance(m, ToolMessage)]
-    assert {m.status for m in first} == {"error"}
-    assert sum("another call" in str(m.content) for m in first) == 2
+    assert [pending(asked) for asked in llm.asked] == [{}, {}, {}]
+    mending = Mending([tool.name for tool in TOOLS], policy=RetryPolicy(show_refused=True))
+    mending.start("Where is Oslo?")
+    mending.reply(reply_of(mixed))
+    step = mending.reply(reply_of(broken("{", "4")))
+    assert isinstance(step, Ask)
+    shown = messages_of(step.messages)
+    assert pending(shown) == {"1": 1, "2": 1, "3": 1, "4": 1}
+    answers = [m for m in shown if isinstance(m, ToolMessage)]
+    assert {m.status for m in answers} == {"error"}
+    assert sum("another call" in str(m.content) for m in answers) == 2
 
 
-def test_calls_without_an_id_cannot_be_answered() -> None:
-    """They are left out of what the model is shown, and the correction is a message."""
-    _, llm = mended(broken('{"query": "Os', id=None), GOOD)
-    assert [type(m).__name__ for m in llm.asked[1]] == ["HumanMessage", "HumanMessage"]
+def test_conversations_to_the_core_and_back() -> None:
+    """Roles, texts, calls and their answers survive."""
+    asked = [SystemMessage("Be brief."), HumanMessage("Where?"), GOOD]
+    asked.append(ToolMessage("Norway", tool_call_id="call_1", status="error"))
+    assert messages_of(core_messages(asked)) == asked
+    assert messages_of([Message("assistant", "It is in Norway.")])[0].content == "It is in Norway."
+
+
+def reworded(retries: int) -> list[AIMessage]:
+    """Return one more broken call than the model is asked again, no two of them the same."""
+    return [broken("{" * (n + 1)) for n in range(retries + 1)]
 
 
 @pytest.mark.parametrize("retries", [0, 1, 2])
 def test_given_up(retries: int) -> None:
     """When nothing helps, calls that must not run are left out, or an error says so."""
-    reply, llm = mended(*[broken("{")] * (retries + 1), max_retries=retries)
+    reply, llm = mended(*reworded(retries), max_retries=retries)
     assert (reply.tool_calls, reply.invalid_tool_calls) == ([], [])
-    assert str(reply.content).startswith("I could not go on: ")
+    assert str(reply.content).startswith(f"Gave up after {retries} retr")
+    assert reply.response_metadata[ENDED] == "parse_fail"
     assert len(llm.asked) == retries + 1
-    times = f"corrected {retries} time{'s' * (retries != 1)}, but"
+    times = f"Gave up after {retries} {'retry' if retries == 1 else 'retries'}: "
     with pytest.raises(NormalizationError, match=times) as caught:
-        mended(*[broken("{")] * (retries + 1), max_retries=retries, on_failure="error")
-    assert caught.value.failure.tool == "search"
+        mended(*reworded(retries), max_retries=retries, on_failure="raise")
+    assert (caught.value.failure.tool, caught.value.retries) == ("search", retries)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_who_repeats_itself_is_not_asked_a_third_time() -> None:
+    """A model that says a refused reply again without having seen it will go on saying it."""
+    for bad in (NARRATED, "", broken("{")):
+        reply, llm = mended(bad, bad, max_retries=9)
+        assert (reply.tool_calls, len(llm.asked)) == ([], 2)
+        assert reply.response_metadata[ENDED] == "parse_fail"
+
+
+def test_a_function_has_the_last_word() -> None:
+    """After giving up, a host's own function says what to use, given the verdict and the reply."""
+
+    def say(verdict: GaveUp, reply: AIMessage) -> AIMessage:
+        return AIMessage(f"{verdict.failure.pattern.value}, {verdict.retries}: {reply.content}")
+
+    reply, _ = mended(NARRATED, NARRATED, on_failure=say)
+    assert reply.content == f"narrated, 1: {NARRATED}"
+    with pytest.raises(ValueError, match="on_failure must be"):
+        mended(on_failure="ignore")
 
 
 def test_given_up_keeps_what_was_said() -> None:
@@ -232,14 +309,23 @@ def test_given_up_keeps_what_was_said() -> None:
 def test_given_up_on_a_server_that_raises() -> None:
     """An error that only says that a call could not be decoded does not end the run."""
     error = ValueError("error parsing tool call: raw='{'")
-    reply, llm = mended(error, error, error)
-    assert (str(reply.content)[:19], len(llm.asked)) == ("I could not go on: ", 3)
+    reply, llm = mended(error, error)
+    assert (str(reply.content)[:13], len(llm.asked)) == ("Gave up after", 2)
     llm = ScriptedChatModel(script=[error, GOOD])
     reply = wait(with_tool_call_retry(llm, TOOLS).ainvoke("go"))
     assert reply.tool_calls == GOOD.tool_calls
-    with pytest.raises(NormalizationError) as caught:
-        mended(error, max_retries=0, on_failure="error")
-    assert caught.value.__cause__ is error
+    with pytest.raises(NormalizationError, match="The provider could not decode the call"):
+        mended(error, max_retries=0, on_failure="raise")
+
+
+def test_models_of_plain_text() -> None:
+    """A model that returns text becomes one that returns messages, with calls it wrote made."""
+    for text, calls in ((DONE, []), (WRITTEN, ["search"])):
+        reply = with_tool_call_retry(FakeListLLM(responses=[text]), TOOLS).invoke("Where is Oslo?")
+        assert isinstance(reply, AIMessage)
+        assert [c["name"] for c in reply.tool_calls] == calls
+    given_up = with_tool_call_retry(FakeListLLM(responses=[NARRATED]), TOOLS, max_retries=0)
+    assert given_up.invoke("Where is Oslo?").content == NARRATED
 
 
 def test_other_errors_go_through() -> None:
@@ -287,8 +373,13 @@ def test_every_way_to_run(way: str) -> None:
         ("loopmend:attempt:2",),
     ]
     [(name, data)] = events.custom
-    assert (name, data["attempt"]) == ("loopmend_retry", 1)
-    assert "tells what will be done" in data["correction"]
+    assert name == "loopmend_retry"
+    assert data == {
+        "attempt": 1,
+        "pattern": "narrated",
+        "message": "The model described a call to `search` without making it.",
+        "correction": told(llm),
+    }
 
 
 def test_cut_off_in_a_stream() -> None:
@@ -332,6 +423,8 @@ def test_tools_of_a_bound_model_are_found() -> None:
     assert model.invoke("go").tool_calls == GOOD.tool_calls
     assert model.invoke("go").tool_calls == GOOD.tool_calls
     assert len(llm.asked) == 3
+    stopped = with_tool_call_retry(llm.bind(tools=[schema]).bind(stop=["x"]).with_config(tags=[]))
+    assert [described["name"] for described in stopped.tools or ()] == ["search"]
     unknown = with_tool_call_retry(ScriptedChatModel(script=[GOOD]))
     assert (unknown.tools, unknown.invoke("go").tool_calls) == (None, GOOD.tool_calls)
 
@@ -367,19 +460,3 @@ def test_nothing_is_no_answer_to_a_correction() -> None:
     llm = ScriptedChatModel(script=["Let me search for that.", "", "It is in Norway."])
     asked = [HumanMessage("go"), GOOD, ToolMessage("Norway", tool_call_id="call_1")]
     assert with_tool_call_retry(llm, TOOLS).invoke(asked).content == "It is in Norway."
-
-
-def test_a_correction_is_not_put_on_another_call() -> None:
-    """Where the call at fault has no id, the others only hear that they were not run."""
-    made = [
-        {"name": "search", "args": {"query": "x"}, "id": "1"},
-        {"name": "add", "args": {"a": 1}, "id": "2"},
-        {"name": "nope", "args": {}, "id": ""},
-    ]
-    _, llm = mended(AIMessage("", tool_calls=made), GOOD)
-    shown, *answers, last = llm.asked[1][1:]
-    assert isinstance(shown, AIMessage)
-    assert [c["id"] for c in shown.tool_calls] == ["1", "2"]
-    assert all("Not run" in str(answer.content) for answer in answers)
-    assert "There is no tool nope." in str(last.content)
-    assert last.type == "human"

@@ -15,18 +15,25 @@ from langchain_core.messages import (
 pytest.importorskip("langchain.agents")
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import ModelResponse, wrap_model_call
+from langchain.agents.middleware import (
+    ModelResponse,
+    SummarizationMiddleware,
+    wrap_model_call,
+)
 from langgraph.checkpoint.memory import InMemorySaver
 
+from langchain_loopmend.messages import ENDED
 from langchain_loopmend.middleware import (
     LoopGuardMiddleware,
     MetaSignalMiddleware,
     NormalizationMiddleware,
     PlannerMiddleware,
 )
-from langchain_loopmend.middleware.loops import _calls
+from langchain_loopmend.middleware.made_calls import calls_in, made_in
 from langchain_loopmend.testing import ScriptedChatModel, call
-from loopmend import ActionCandidate, PlannedAction, Planner, TaskStateInput
+from loopmend import Planner
+from loopmend.contracts import ActionCandidate, PlannedAction, TaskStateInput
+from loopmend.mending import CallResult
 from tests.integrations.langchain.test_agents import DONE, GOOD, NARRATED, QUESTION, agent, kinds
 from tests.integrations.langchain.tools import TOOLS, wait
 
@@ -47,15 +54,16 @@ def looping(*results: str, times: int = 9, **options: Any) -> tuple[Any, Scripte
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_loop_guard(*, asynchronous: bool) -> None:
-    """The same call with the same result is nudged, then stopped with a valid history."""
-    run, llm = looping("nothing")
+    """The same call with the same result is told, and stopped if wanted, with a valid history."""
+    run, llm = looping("nothing", stop_after=6)
     result = wait(run.ainvoke(QUESTION)) if asynchronous else run.invoke(QUESTION)
     assert result["messages"][-1].content == (
-        "I stopped: look was called 6 times with the same arguments and the same result: nothing"
+        "Stopped: look was called 6 times with the same arguments and the same result: nothing"
     )
+    assert result["messages"][-1].response_metadata == {ENDED: "max_iterations"}
     assert len(llm.asked) == 6
-    nudged = [str(asked[-1].content)[:30] for asked in llm.asked if asked[-1].type == "human"]
-    assert nudged == ["Where is Oslo?", *(f"You have called look {n} times w" for n in (3, 4, 5))]
+    nudged = [str(asked[-1].content)[:24] for asked in llm.asked if asked[-1].type == "human"]
+    assert nudged == ["Where is Oslo?", *(f"You called look {n} times " for n in (2, 3, 4, 5))]
     calls = {
         str(c["id"]) for m in result["messages"] if isinstance(m, AIMessage) for c in m.tool_calls
     }
@@ -68,31 +76,140 @@ def test_progress_is_no_loop() -> None:
     """The same call with a new result each time, or of a tool that may repeat, goes on."""
     run, _ = looping(*"123456789")
     assert run.invoke(QUESTION)["messages"][-1].content == DONE
-    run, _ = looping("busy", exclude_tools=["look"])
+    run, llm = looping("busy", exclude_tools=["look"])
     assert run.invoke(QUESTION)["messages"][-1].content == DONE
+    assert not any("You called" in str(asked[-1].content) for asked in llm.asked)
+    run, _ = looping("busy")
+    assert run.invoke(QUESTION)["messages"][-1].content == DONE  # told, but free to wait
 
 
 def test_only_since_the_users_last_message() -> None:
     """A new question starts the count anew."""
-    run, _ = looping("nothing", soft=2, hard=3)
+    run, _ = looping("nothing", warn_after=2, stop_after=3)
     first = run.invoke(QUESTION)
-    assert "I stopped" in first["messages"][-1].content
+    assert first["messages"][-1].content.startswith("Stopped: ")
     again = run.invoke({"messages": [*first["messages"], ("user", "Again.")]})
     assert len(again["messages"]) == 2 * len(first["messages"])
 
 
 def test_what_counts_as_a_call() -> None:
     """Answered calls only, whatever other messages there are."""
-    assert _calls([SystemMessage("x"), GOOD]) == []
+    assert calls_in([SystemMessage("x"), GOOD]) == (None, {})
     answered: list[Any] = [SystemMessage("x"), GOOD, ToolMessage("y", tool_call_id="call_1")]
-    assert [(c.name, c.result) for c in _calls(answered)] == [("search", "y")]
+    made = {"None:call_1": CallResult("search", {"query": "Oslo"}, "y")}
+    assert calls_in(answered) == (None, made)
+    asked = HumanMessage("Where?")
+    assert calls_in([asked, *answered]) == (asked, made)
+    assert calls_in([*answered, asked]) == (asked, {})
+    summary = HumanMessage("They asked where.", additional_kwargs={"lc_source": "summarization"})
+    assert calls_in([asked, *answered, summary]) == (asked, made)
+    assert calls_in([asked, *answered[2:], *answered]) == (asked, made)
+    blocks = ToolMessage([{"type": "text", "text": "y"}], tool_call_id="call_1", status="error")
+    [failed] = calls_in([asked, GOOD, blocks])[1].values()
+    assert (failed.result, failed.failed) == ('[{"type": "text", "text": "y"}]', True)
+
+
+def test_the_same_call_twice_at_once() -> None:
+    """It is made at once, not again and again."""
+    twice = AIMessage("", tool_calls=[{**GOOD.tool_calls[0], "id": id} for id in "ab"])
+    answers = [ToolMessage("y", tool_call_id=id) for id in "ab"]
+    assert len(calls_in([HumanMessage("Where?"), twice, *answers])[1]) == 1
+
+
+def test_what_is_remembered_is_short() -> None:
+    """However long the question, the arguments and the results are."""
+    long = "x" * 1_000_000
+    asked: list[Any] = [HumanMessage(long)]
+    for n in range(50):
+        asked += [
+            call("write", f"call_{n}", text=long, n=n),
+            ToolMessage(long, tool_call_id=f"call_{n}"),
+        ]
+        asked[-2].id = str(n)
+    made = made_in(asked, None, 30)
+    assert len(made["calls"]) == 30
+    assert len(str(made)) < 100_000
+    again = made_in(asked[1:], made, 30)
+    assert again == made
+
+
+def test_a_summary_does_not_hide_a_loop() -> None:
+    """The calls that a summary took out of the conversation count all the same."""
+    summary = SummarizationMiddleware(
+        ScriptedChatModel(script=["They looked it up."], repeat=True),
+        trigger=("messages", 5),
+        keep=("messages", 2),
+    )
+    for middleware in (
+        [summary, LoopGuardMiddleware(stop_after=5)],
+        [LoopGuardMiddleware(stop_after=5), summary],
+    ):
+        script = [call("search", f"call_{n}", query="Oslo") for n in range(9)]
+        run, llm = agent(*script, middleware=middleware)
+        result = run.invoke(QUESTION)
+        assert result["messages"][-1].content.startswith("Stopped: search was called 5 times")
+        assert len(llm.asked) == 5
+        assert not any("Where is Oslo?" in str(m.content) for m in result["messages"])
+        assert str(llm.asked[-1][-1].content).endswith(": Where is Oslo?")  # the nudge knows it
+        assert "loop_guard" not in result  # how it remembers is nobody's business
+
+
+def test_a_question_after_a_summary_starts_anew() -> None:
+    """What was called for an earlier question does not count, remembered or not."""
+    summary = SummarizationMiddleware(
+        ScriptedChatModel(script=["They looked it up."], repeat=True),
+        trigger=("messages", 5),
+        keep=("messages", 2),
+    )
+    looked = [call("search", f"call_{n}", query="Oslo") for n in range(6)]
+    run, llm = agent(
+        *(*looked[:3], DONE, *looked[3:], DONE),
+        middleware=[summary, LoopGuardMiddleware(stop_after=4)],
+        checkpointer=InMemorySaver(),
+    )
+    config: Any = {"configurable": {"thread_id": "1"}}
+    for _ in range(2):
+        assert run.invoke(QUESTION, config)["messages"][-1].content == DONE
+    assert len(llm.asked) == 8
+
+
+def test_ids_that_are_used_again_do_not_hide_a_loop() -> None:
+    """Some servers give each call the same id."""
+    script = [call("search", "call_0", query="Oslo") for _ in range(9)]
+    run, llm = agent(*script, middleware=[LoopGuardMiddleware(stop_after=4)])
+    assert run.invoke(QUESTION)["messages"][-1].content.startswith("Stopped: search was called 4")
+    assert len(llm.asked) == 4
+
+
+def test_other_middleware_does_not_hide_a_loop() -> None:
+    """What others add to a request, such as a reminder, is no question of the user's."""
+
+    @wrap_model_call
+    def remind(request: Any, handler: Any) -> Any:
+        reminder = HumanMessage(f"Step {len(request.messages)}: be brief.")
+        return handler(request.override(messages=[*request.messages, reminder]))
+
+    script = [call("search", f"call_{n}", query="Oslo") for n in range(9)]
+    run, _ = agent(*script, middleware=[remind, LoopGuardMiddleware(stop_after=4)])
+    assert run.invoke(QUESTION)["messages"][-1].content.startswith("Stopped: search was called 4")
+
+
+def test_no_more_is_remembered_than_counts() -> None:
+    """A checkpoint holds as many calls as the guard looks at, from before the last reply."""
+    script = [call("search", f"call_{n}", query=str(n)) for n in range(9)]
+    guard = LoopGuardMiddleware(window=3)
+    run, _ = agent(*script, DONE, middleware=[guard], checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "1"}}
+    run.invoke(QUESTION, config)
+    calls = run.get_state(config).values["loop_guard"]["calls"].values()
+    assert [given["query"] for _, given, *_ in calls] == ["5", "6", "7"]
 
 
 def test_loop_guard_limits() -> None:
     """Limits that make no sense are refused."""
-    for soft, hard in ((1, 3), (4, 3)):
-        with pytest.raises(ValueError, match="1 < soft <= hard"):
-            LoopGuardMiddleware(soft=soft, hard=hard)
+    for warn, stop in ((1, 3), (4, 3)):
+        with pytest.raises(ValueError, match="1 < warn_after <= stop_after"):
+            LoopGuardMiddleware(warn_after=warn, stop_after=stop)
 
 
 # Signals
@@ -195,7 +312,8 @@ def test_planner_blocks(*, block: bool) -> None:
     run, llm = agent(DONE, middleware=[PlannerMiddleware(observe, block=block)])
     result = run.invoke(QUESTION)
     assert result["plan"]["selected"] == "ReturnBlocker"
-    assert result["messages"][-1].content.startswith("I cannot go on: " if block else DONE)
+    assert result["messages"][-1].content.startswith("Stopped: Provider" if block else DONE)
+    assert result["messages"][-1].response_metadata == ({ENDED: "blocked"} if block else {})
     assert len(llm.asked) == (0 if block else 1)
 
 
@@ -207,7 +325,7 @@ def test_planner_does_what_is_advised() -> None:
 
     run, llm = agent(DONE, middleware=[PlannerMiddleware(observe)])
     result = run.invoke(QUESTION)
-    assert result["messages"][-1].content.startswith("I cannot go on: Provider")
+    assert result["messages"][-1].content.startswith("Stopped: Provider")
     assert [found["kind"] for found in result["plan"]["differences"]] == ["blocker_in_conversation"]
     assert llm.asked == []
 
@@ -228,7 +346,7 @@ def test_planner_with_rules_of_ones_own(*, asynchronous: bool) -> None:
         asked: Any = {"messages": [("user", question)]}
         result = wait(run.ainvoke(asked)) if asynchronous else run.invoke(asked)
         said.append((result["messages"][-1].content, len(result["plan"]["differences"])))
-    assert said == [(DONE, 0), ("I cannot go on: Nothing is deleted here.", 1)]
+    assert said == [(DONE, 0), ("Stopped: Nothing is deleted here.", 1)]
 
 
 @pytest.mark.parametrize(("broken", "reminded"), [(0, False), (1, True), (2, True), (3, False)])
@@ -278,7 +396,7 @@ def test_different_pictures_are_progress() -> None:
         return [{"type": "image_url", "image_url": {"url": url}}]
 
     script = [call("screenshot", f"call_{n}") for n in range(5)]
-    guard = [LoopGuardMiddleware(soft=2, hard=3)]
+    guard = [LoopGuardMiddleware(warn_after=2, stop_after=3)]
     run, _ = agent(*script, DONE, tools=[screenshot], middleware=guard)
     assert run.invoke(QUESTION)["messages"][-1].content == DONE
     same = [{"name": "search", "args": {"query": "x"}, "id": str(n)} for n in range(6)]

@@ -90,6 +90,30 @@ def test_made_up_observations_reach_neither_tool_nor_scratchpad() -> None:
     assert found.log == "Thought: x\nAction: search\nAction Input: Oslo"
 
 
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ('```json\n{"action": "search", "action_input": "Oslo"}\n```', "\nThat is all."),
+        ('~~~\n{"action": "search", "action_input": "Oslo"}\n~~~', ""),
+        ('`{"action": "search", "action_input": "Oslo"}`', ""),
+        ("```\nAction: search\nAction Input: Oslo\n```", ""),
+        ('<json>{"action": "search", "action_input": "Oslo"}</json>', ""),
+        ('{"action": "search", "action_input": "Oslo"}', "</s>"),
+        ('{"action": "search", "action_input": "Oslo"}', "\n```json\n{}\n```"),
+    ],
+    ids=["fence", "tildes", "inline", "react", "tag", "stray-tag", "another-fence"],
+)
+def test_the_log_closes_what_it_opens(text: str, rest: str) -> None:
+    """The scratchpad holds the wrapper of the call too, and nothing behind it."""
+    for parser in (AgentActionOutputParser(), AgentActionsOutputParser()):
+        found: Any = parser.parse(f"{text}{rest}")
+        call = found[0] if isinstance(found, list) else found
+        assert (call.tool, call.tool_input, call.log) == ("search", "Oslo", text)
+    final = text.replace("search", "Final Answer")
+    if '"action"' in final:
+        assert answer(f"{final}{rest}").log == final
+
+
 def test_of_several_calls_the_first_is_executed() -> None:
     """The log then shows the executed call only."""
     found = action(PARALLEL, tools=TOOLS)
@@ -133,6 +157,29 @@ def test_a_tool_whose_schema_is_plain_data() -> None:
     schema = {"properties": {"n": {"type": "integer"}}, "required": ["n"]}
     remote = StructuredTool(name="remote", description="x", func=lambda n: n, args_schema=schema)
     assert action("Action: remote\nAction Input: 7", tools=[remote]).tool_input == {"n": 7}
+
+
+class Place(BaseModel):
+    """What a tool takes."""
+
+    city: str
+    zone: int = 1
+
+
+@tool
+def visit(place: Place) -> str:
+    """Visit a place."""
+    return place.city
+
+
+def test_a_tool_that_takes_an_object() -> None:
+    """What a parameter refers to is known as well, also after the parser was described."""
+    parser = AgentActionOutputParser(tools=[visit])
+    assert "Place" in (parser.tools or ())[0]["parameters"]["$defs"]
+    text = 'Action: visit\nAction Input: {"place": {"city": "Oslo", "zone": "2"}}'
+    found = parser.parse(text)
+    assert isinstance(found, AgentAction)
+    assert visit.invoke(found.tool_input) == "Oslo"
 
 
 @pytest.mark.parametrize(
@@ -186,7 +233,7 @@ def test_questions_to_the_user() -> None:
     """A question ends the run with it, or is an error where nobody would answer."""
     text = '{"type": "ask_user", "question": "Which Oslo?"}'
     assert answer(text).return_values == {"output": "Which Oslo?", "ask_user": "Which Oslo?"}
-    assert refusal(text, ask_user="error").failure.message == "It asks the user."
+    assert refusal(text, ask_user="error").failure.message == "The reply asks the user."
 
 
 def test_signals_without_an_answer_end_the_run() -> None:
@@ -198,7 +245,10 @@ def test_strict() -> None:
     """In strict mode a reply that had to be repaired is an error that says what was wrong."""
     text = "Action: search\nAction Input: {'query': 'Oslo',}"
     assert action(text).tool_input == {"query": "Oslo"}
-    assert refusal(text, strict=True).failure.message == "To be mended: quotes, trailing comma."
+    assert (
+        refusal(text, strict=True).failure.message
+        == "Strict reading allows no repairs: quotes, trailing comma."
+    )
     assert action('Action: f\nAction Input: {"a": 1}', strict=True).tool == "f"
 
 
@@ -208,7 +258,7 @@ def test_errors_say_all_that_agents_need() -> None:
     assert isinstance(error, OutputParserException)
     assert str(error) == "Could not parse LLM output: `Action: serach\nAction Input: Oslo`"
     assert (error.send_to_llm, error.llm_output) == (True, "Action: serach\nAction Input: Oslo")
-    assert "There is no tool serach. Did you mean search?" in str(error.observation)
+    assert "Unknown tool. Did you mean `search`?" in str(error.observation)
     assert isinstance(error.failure, Failure)
     assert isinstance(error.turn, Turn)
 
@@ -223,14 +273,17 @@ def test_errors_survive_copying(again: Any) -> None:
     )
 
 
-def test_corrections_become_firmer() -> None:
-    """The second correction differs from the first and names the tools."""
-    parser = AgentActionOutputParser(tools=["search"])
-    turn = refusal("").turn
-    first, second = parser.correct(turn), parser.correct(turn, 1)
-    assert "cannot be used" in first
-    assert "The only tools are search." in second
-    assert parser.correct(Turn()) == ""
+@pytest.mark.parametrize(
+    ("form", "asked"),
+    [("react", "a line for the action"), ("json", "one JSON object")],
+)
+def test_corrections_ask_for_the_form(form: Any, asked: str) -> None:
+    """What the model is told says what is wrong, what the tool takes, and how to write it."""
+    error = refusal('Action: add\nAction Input: {"x": 1}', tools=[add], form=form)
+    told = str(error.observation)
+    assert told.startswith("`add` needs `a` and does not accept `x`.")
+    assert "add(a: integer, b?: integer)" in told
+    assert asked in told
 
 
 def test_misspelt_options_are_errors() -> None:
@@ -241,18 +294,18 @@ def test_misspelt_options_are_errors() -> None:
         AgentActionOutputParser(plain_text="maybe")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("dialect", ["react", "json"])
-def test_format_instructions(dialect: Any) -> None:
+@pytest.mark.parametrize("form", ["react", "json"])
+def test_format_instructions(form: Any) -> None:
     """Agents can fill in the names, or the parser does where it knows the tools."""
-    open_ended = AgentActionOutputParser(dialect=dialect).get_format_instructions()
+    open_ended = AgentActionOutputParser(form=form).get_format_instructions()
     assert "a, b" in open_ended.format(tool_names="a, b")
-    known = AgentActionOutputParser(dialect=dialect, tools=TOOLS).get_format_instructions()
+    known = AgentActionOutputParser(form=form, tools=TOOLS).get_format_instructions()
     assert "search, add, echo" in known
     assert "{" not in known
 
 
 PARSERS: list[ReadingOutputParser[Any]] = [
-    AgentActionOutputParser(tools=TOOLS, plain_text="error", dialect="json"),
+    AgentActionOutputParser(tools=TOOLS, plain_text="error", form="json"),
     AgentActionsOutputParser(strict=True),
     TurnOutputParser(tools=["search"]),
 ]

@@ -300,8 +300,7 @@ def test_closed_streams_and_cancelled_tasks() -> None:
     started = asyncio.Event()
     run = agent(call("slow", query="x"), DONE, tools=[slow])
     wait(cancelled())
-    assert recorder.last.reason == "cancelled"
-    assert recorder.last.error == TraceError("CancelledError", "", "host")
+    assert (recorder.last.reason, recorder.last.error) == ("cancelled", None)
     assert recorder.last.steps[0].observations == ()
     assert len(recorder._runs) == 0
 
@@ -441,7 +440,7 @@ def test_refused_replies(way: str) -> None:
     assert first.error is not None
     assert (first.error.kind, first.error.origin) == ("OutputParserException", "parser")
     [seen] = first.observations
-    assert (seen.tool, seen.failed) == ("_Exception", True)
+    assert (seen.tool, seen.failed) == ("_Exception", False)
     found = trace(executor("rubbish"), ASKED, way)
     assert found.error is not None
     assert (found.error.origin, found.answer, why(found)) == ("parser", None, "parse_fail")
@@ -631,7 +630,7 @@ def test_the_host_is_never_broken(caplog: pytest.LogCaptureFixture) -> None:
         for _ in range(3):
             assert llm.invoke("?", {"callbacks": [recorder]}).content == DONE
     assert [record.getMessage() for record in caplog.records] == [
-        "on_llm_end failed, the run goes on: OSError('no space left')"
+        "on_llm_end failed, but the run goes on: OSError('no space left')"
     ]
     assert len(recorder.traces) == 3
 

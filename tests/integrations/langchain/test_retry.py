@@ -9,10 +9,17 @@ from langchain_core.agents import AgentAction, AgentFinish
 from langchain_core.exceptions import OutputParserException
 from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from langchain_core.output_parsers import BaseOutputParser, JsonOutputParser, StrOutputParser
+from langchain_core.output_parsers import (
+    BaseOutputParser,
+    CommaSeparatedListOutputParser,
+    JsonOutputParser,
+    PydanticOutputParser,
+    StrOutputParser,
+)
 from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from pydantic import BaseModel, ValidationError
 
 from langchain_loopmend import ActionParseException, AgentActionOutputParser, RetryingOutputParser
@@ -42,6 +49,17 @@ class PointParser(BaseOutputParser[Point]):
     def parse(self, text: str) -> Point:
         """Read a point."""
         return Point.model_validate_json(text)
+
+
+class PickyListParser(CommaSeparatedListOutputParser):
+    """A user's parser that raises LangChain's error, link and all."""
+
+    def parse(self, text: str) -> list[str]:
+        """Read a list."""
+        if "," not in text:
+            msg = "too short"
+            raise OutputParserException(msg)
+        return super().parse(text)
 
 
 @pytest.mark.parametrize("way", ["invoke", "parse", "parse_result", "parse_with_prompt"])
@@ -78,18 +96,17 @@ def test_a_good_reply_costs_nothing() -> None:
 
 
 def test_the_conversation_goes_on_with_its_roles() -> None:
-    """The model sees what it was asked, each of its attempts, and what is wrong with them."""
+    """The model sees what it was asked and what is wrong with its latest reply, not the reply."""
     parser, llm = retrying(
         "Still nothing.", GOOD, parser=AgentActionOutputParser(plain_text="error")
     )
     parser.parse_with_prompt(AIMessage("I will search."), prompt_value=ASKED)
-    assert [type(m).__name__ for m in llm.asked[1]] == [
-        *("SystemMessage", "HumanMessage", "AIMessage", "HumanMessage"),
-        *("AIMessage", "HumanMessage"),
-    ]
-    assert llm.asked[1][:4] == llm.asked[0]
-    assert "cannot be used" in str(llm.asked[0][-1].content)
-    assert "still cannot be used" in str(llm.asked[1][-1].content)
+    for asked, words in zip(
+        llm.asked, ("You described a tool call", "Your reply holds neither"), strict=True
+    ):
+        assert asked[:-1] == ASKED.to_messages()
+        assert asked[-1].type == "human"
+        assert str(asked[-1].content).startswith(words)
 
 
 def test_without_a_prompt_the_instructions_stand_in() -> None:
@@ -101,7 +118,7 @@ def test_without_a_prompt_the_instructions_stand_in() -> None:
     assert "empty" in str(last.content)
     parser, llm = retrying('{"x": 1}', parser=PointParser())
     assert parser.invoke("?") == Point(x=1)
-    assert llm.asked[0][0].content == "Reply in the form that was asked for."
+    assert llm.asked[0][0].content == "Reply in the requested form."
 
 
 def test_prompt_by_either_name() -> None:
@@ -120,6 +137,7 @@ def test_a_template_of_your_own() -> None:
     assert parser.parse_with_prompt("?", ASKED) == Point(x=2)
     said = str(llm.asked[0][0].content)
     assert said.startswith("P System: Be brief.\nHuman: Where is Oslo? C ? E Your last reply")
+    assert "C x E" in str(llm.asked[1][0].content)
     parser, llm = retrying('{"x": 2}', parser=PointParser(), prompt=template)
     parser.invoke("?")
     assert str(llm.asked[0][0].content).startswith("P  C ? E")
@@ -128,17 +146,21 @@ def test_a_template_of_your_own() -> None:
 @pytest.mark.parametrize("retries", [0, 1, 2, 5])
 def test_never_more_than_allowed(retries: int) -> None:
     """The model is asked again exactly as often as allowed, then the last error is raised."""
-    parser, llm = retrying(*[""] * retries, max_retries=retries)
+    parser, llm = retrying(*(f"I will search {n}." for n in range(retries)), max_retries=retries)
     with pytest.raises(ActionParseException):
         parser.invoke("")
     assert len(llm.asked) == retries
+    parser, llm = retrying("", max_retries=9)
+    with pytest.raises(ActionParseException):
+        parser.invoke("")  # word for word the same: asking on would not help
+    assert len(llm.asked) == 1
     with pytest.raises(ValidationError):
         retrying(max_retries=-1)
 
 
 def test_foreign_parsers() -> None:
     """Any ValueError of any parser is a reason to ask again; what agents see is LangChain's."""
-    parser, llm = retrying("no", "no", parser=PointParser())
+    parser, llm = retrying("nope", "no", parser=PointParser())
     with pytest.raises(OutputParserException) as caught:
         parser.invoke("no")
     assert isinstance(caught.value.__cause__, ValidationError)
@@ -147,7 +169,12 @@ def test_foreign_parsers() -> None:
     parser, llm = retrying('{"a": 1}', parser=JsonOutputParser())
     assert parser.invoke("not json") == {"a": 1}
     told = str(llm.asked[0][-1].content)
-    assert "Invalid json output" in told
+    assert told.startswith("Your reply holds no JSON.")
+    assert "troubleshooting" not in told
+    parser, llm = retrying("a, b", parser=PickyListParser())
+    assert parser.invoke("a") == ["a", "b"]
+    told = str(llm.asked[0][-1].content)
+    assert told.startswith("Your last reply could not be used: too short")
     assert "troubleshooting" not in told
 
 
@@ -183,7 +210,7 @@ def test_callbacks_tags_and_events() -> None:
     """Runs nest under the parser's own, are tagged by attempt, and each retry is announced."""
     for asynchronous in (False, True):
         events = Events()
-        parser, _ = retrying("", GOOD)
+        parser, llm = retrying("I will search.", GOOD)
         config: Any = {"callbacks": [events]}
         if asynchronous:
             wait(parser.ainvoke("", config))
@@ -196,8 +223,24 @@ def test_callbacks_tags_and_events() -> None:
         ]
         assert [(name, data["attempt"], data["pattern"]) for name, data in events.custom] == [
             ("loopmend_retry", 1, "empty"),
-            ("loopmend_retry", 2, "empty"),
+            ("loopmend_retry", 2, "narrated"),
         ]
+        assert [data["message"] for _, data in events.custom] == [
+            "The reply is empty.",
+            "The model described a tool call without making it.",
+        ]
+        corrections = [data["correction"] for _, data in events.custom]
+        assert corrections == [asked[-1].content for asked in llm.asked]
+
+
+def test_a_provider_that_could_not_decode_the_reply() -> None:
+    """Some raise in place of a reply; that is corrected, and the parser's error raised at last."""
+    error = ValueError("error parsing tool call: raw='{'")
+    parser, _ = retrying(error, GOOD)
+    assert parser.invoke("").tool == "search"
+    parser, _ = retrying(error, error)
+    with pytest.raises(ActionParseException):
+        parser.invoke("")
 
 
 def test_messages_and_generations() -> None:
@@ -230,3 +273,86 @@ def test_instructions_without_placeholders() -> None:
     parser, llm = retrying(GOOD)
     parser.invoke("")
     assert "{" not in str(llm.asked[0][0].content)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_chain_of_your_own(*, asynchronous: bool) -> None:
+    """A `retry_chain` gets what LangChain's retry parsers give theirs, and the correction."""
+    seen: list[dict[str, Any]] = []
+
+    def fix(given: dict[str, Any]) -> str:
+        seen.append(given)
+        return '{"x": 3}'
+
+    chain = RunnableLambda(fix)
+    parser: Any = RetryingOutputParser(parser=PointParser(), retry_chain=chain, legacy=False)
+    found = (
+        wait(parser.aparse_with_prompt("?", ASKED))
+        if asynchronous
+        else parser.parse_with_prompt("?", ASKED)
+    )
+    assert found == Point(x=3)
+    [given] = seen
+    assert given["prompt"] == "System: Be brief.\nHuman: Where is Oslo?"
+    assert given["completion"] == "?"
+    assert given["error"].startswith("Your last reply could not be used: 1 validation error")
+    assert given["instructions"] == ""
+
+
+def test_a_chain_that_returns_no_text() -> None:
+    """Whatever a chain of one's own returns goes to the parser, as in LangChain's."""
+
+    class Counting(BaseOutputParser[str]):
+        seen: list[Any] = []  # noqa: RUF012 - pydantic copies it
+
+        def parse(self, text: Any) -> str:
+            self.seen.append(text)
+            if isinstance(text, str):
+                raise OutputParserException("no")
+            return "parsed"
+
+    for asynchronous in (False, True):
+        inner = Counting(seen=[])
+        parser: Any = RetryingOutputParser(parser=inner, retry_chain=RunnablePassthrough())
+        found = wait(parser.aparse("a")) if asynchronous else parser.parse("a")
+        assert found == "parsed"
+        assert inner.seen[1]["completion"] == "a"
+
+
+def test_somebody_has_to_be_asked() -> None:
+    """A model or a chain, not both and not neither."""
+    with pytest.raises(ValidationError, match="pass either `llm` or `retry_chain`"):
+        RetryingOutputParser(parser=PointParser())
+    llm = ScriptedChatModel(script=[])
+    with pytest.raises(ValidationError, match="pass either `llm` or `retry_chain`"):
+        RetryingOutputParser(parser=PointParser(), llm=llm, retry_chain=llm)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```json\n{'x': 1}\n```",
+        '<think>{"x": 2}?</think>{"x": 1}',
+        "{x: 1}",
+        '{"x": 1 /* one */}',
+    ],
+)
+def test_langchains_parsers_need_no_model_call_for_what_is_certain(text: str) -> None:
+    """Each of these costs LangChain's retry parsers a call of the model."""
+    inner: Any = PydanticOutputParser(pydantic_object=Point)
+    parser, llm = retrying(parser=inner)
+    assert parser.invoke(text) == Point(x=1)
+    parser, llm = retrying(parser=JsonOutputParser())
+    assert parser.invoke(text) == {"x": 1}
+    assert llm.asked == []
+
+
+def test_a_parser_that_reads_in_its_own_way_is_left_alone() -> None:
+    """A user's subclass of LangChain's parser decides by itself."""
+
+    class Upper(JsonOutputParser):
+        def parse_result(self, result: list[Generation], *, partial: bool = False) -> Any:
+            return result[0].text.upper()
+
+    parser, _ = retrying(parser=Upper())
+    assert parser.invoke("no json") == "NO JSON"

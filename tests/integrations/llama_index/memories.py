@@ -9,11 +9,8 @@ from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.memory import Memory, VectorMemoryBlock
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.vector_stores import SimpleVectorStore
 from sqlalchemy.ext.asyncio import create_async_engine
-
-from llama_index_loopmend.recall import RecallProbe
 
 WORDS = ("oslo", "bergen", "cats", "dogs")
 
@@ -53,15 +50,9 @@ class StoringText(SimpleVectorStore):
         return found
 
 
-def vector_block(probe: RecallProbe | None = None, **options: Any) -> VectorMemoryBlock:
+def vector_block(**options: Any) -> VectorMemoryBlock:
     """Return a memory block over a real vector store."""
-    given: list[BaseNodePostprocessor] = [] if probe is None else [probe.as_postprocessor()]
-    return VectorMemoryBlock(
-        vector_store=StoringText(kept={}),
-        embed_model=Words(),
-        node_postprocessors=given,
-        **options,
-    )
+    return VectorMemoryBlock(vector_store=StoringText(kept={}), embed_model=Words(), **options)
 
 
 @asynccontextmanager

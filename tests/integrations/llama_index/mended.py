@@ -19,17 +19,16 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.workflow import Context
 
 from llama_index_loopmend import (
-    Mends,
     PlannedAgentWorkflow,
     PlannedCodeActAgent,
     PlannedFunctionAgent,
     PlannedReActAgent,
-    PlannerStepHook,
     ProtocolIssueEvent,
-    with_planner,
+    with_hooks,
 )
 from llama_index_loopmend.testing import ScriptedLLM, call
 from tests.integrations.llama_index.agents import ACT, FINISH, Agent, add
+from tests.integrations.llama_index.hooked import hooks
 
 QUESTION = "1 + 2?"
 NARRATED = "I will use the add tool."
@@ -111,9 +110,9 @@ def texts(messages: Sequence[Any]) -> list[str]:
     return [message.content or "" for message in said]
 
 
-def scripted(*script: Any, repeat: bool = False, raw: Any = None) -> ScriptedLLM:
+def scripted(*script: Any, **options: Any) -> ScriptedLLM:
     """Return a model that follows a script."""
-    return ScriptedLLM(script=script, repeat=repeat, raw=raw)
+    return ScriptedLLM(script=script, **options)
 
 
 def native(kind: str, llm: ScriptedLLM, **options: Any) -> Any:
@@ -121,32 +120,24 @@ def native(kind: str, llm: ScriptedLLM, **options: Any) -> Any:
     return NATIVE[kind](**{**_given(kind, llm), **options})
 
 
-def planned(
-    kind: str, llm: ScriptedLLM, *, hook: Any = None, mends: Any = None, **options: Any
-) -> Any:
+def planned(kind: str, llm: ScriptedLLM, *, hook: Any = None, **options: Any) -> Any:
     """Return a planned agent."""
-    hook = hook or PlannerStepHook(mends=mends)
-    return PLANNED[kind](**{**_given(kind, llm), **options}, step_hook=hook)
-
-
-def switched_off(kind: str, llm: ScriptedLLM, options: Any = None, **mends: bool) -> Any:
-    """Return a planned agent some of whose mends are switched off."""
-    return planned(kind, llm, mends=Mends(**mends), **dict(options or {}))
+    return PLANNED[kind](**{**_given(kind, llm), **options}, hooks=hook or hooks())
 
 
 def attached(
     way: str, kind: str, llm: ScriptedLLM, *, streaming: bool = True, **hook: Any
 ) -> Agent:
     """Return an agent that has a step hook in one of the ways to get one."""
-    step_hook = PlannerStepHook(**hook)
+    step_hook = hooks(**hook)
     if way == "class":
         return planned(kind, llm, hook=step_hook, streaming=streaming)  # type: ignore[no-any-return]
     if way == "in a workflow":
         return AgentWorkflow(agents=[planned(kind, llm, hook=step_hook, streaming=streaming)])
     plain = native(kind, llm, streaming=streaming)
     if way == "wrapped":
-        return with_planner(plain, step_hook)
-    return PlannedAgentWorkflow(agents=[plain], step_hook=step_hook)
+        return with_hooks(plain, step_hook)  # type: ignore[no-any-return]
+    return PlannedAgentWorkflow(agents=[plain], hooks=step_hook)
 
 
 def run(
@@ -186,7 +177,7 @@ def _given(kind: str, llm: ScriptedLLM) -> dict[str, Any]:
 def ask(kind: str, *script: Any, raw: Any = None, **hook: Any) -> Ran:
     """Run a planned agent with a script."""
     llm = scripted(*script, raw=raw)
-    return run(planned(kind, llm, hook=PlannerStepHook(**hook)), llm)
+    return run(planned(kind, llm, hook=hooks(**hook)), llm)
 
 
 def message(*blocks: Any, text: str = "") -> ChatMessage:

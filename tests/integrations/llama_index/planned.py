@@ -17,11 +17,11 @@ from llama_index_loopmend import (
     PlannedCodeActAgent,
     PlannedFunctionAgent,
     PlannedReActAgent,
-    PlannerStepHook,
     ProtocolIssueEvent,
 )
 from llama_index_loopmend.testing import ScriptedLLM
 from tests.integrations.llama_index.agents import TOOLS
+from tests.integrations.llama_index.hooked import hooks
 
 Agent = BaseWorkflowAgent | AgentWorkflow
 KINDS = ("react", "function", "code")
@@ -54,7 +54,7 @@ class Ran:
     @property
     def outcomes(self) -> list[str | None]:
         """Return what came of each plan."""
-        return [plan.outcome for plan in self.plans]
+        return [plan.done for plan in self.plans]
 
 
 def buffer(*messages: ChatMessage) -> ChatMemoryBuffer:
@@ -76,10 +76,10 @@ def run(agent: Agent, question: str = "1 + 2?", **options: Any) -> Ran:
     return asyncio.run(ran(agent, question, **options))
 
 
-def planned(kind: str, *script: Any, hook: PlannerStepHook | None = None, **options: Any) -> Any:
+def planned(kind: str, *script: Any, hook: Any = None, **options: Any) -> Any:
     """Return a planned agent of some kind whose model follows a script."""
     given: dict[str, Any] = {"llm": ScriptedLLM(script=script), "tools": TOOLS[:2], **options}
-    given["step_hook"] = hook or PlannerStepHook()
+    given["hooks"] = hook or hooks()
     if kind == "react":
         return PlannedReActAgent(**given)
     if kind == "function":
@@ -92,9 +92,9 @@ def answer(kind: str, text: str) -> str:
     return f"Thought: done\nAnswer: {text}" if kind == "react" else text
 
 
-def observing(**known: Any) -> PlannerStepHook:
+def observing(**known: Any) -> Any:
     """Return a hook that is told what the user knows better."""
-    return PlannerStepHook(observe=lambda _: known)
+    return hooks(observe=lambda _: known)
 
 
 def user(text: str) -> ChatMessage:

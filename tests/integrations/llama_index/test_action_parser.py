@@ -15,7 +15,7 @@ from llama_index.core.prompts import ChatPromptTemplate, PromptTemplate
 from llama_index_loopmend.errors import ActionParseException
 from llama_index_loopmend.parsers import ActionOutputParser
 from llama_index_loopmend.testing import ScriptedLLM
-from loopmend import AskUser, FailurePattern, Final, ReadingConfig, ToolCall
+from loopmend import AskUser, FailurePattern, FinalAnswer, ReadingConfig, ToolCall
 from tests.core.strategies import emitted_text
 from tests.integrations.llama_index.agents import add
 
@@ -51,19 +51,19 @@ def test_an_action_or_a_value_error(text: str) -> None:
     """Whatever the text is, there is an action or the one error, nothing else."""
     for parser in (ActionOutputParser(), ActionOutputParser(reading="contract")):
         found = outcome(parser, text)
-        assert found is None or isinstance(found, (Final, ToolCall, AskUser))
+        assert found is None or isinstance(found, (FinalAnswer, ToolCall, AskUser))
 
 
 def test_a_signal_alone_is_what_was_said() -> None:
     """A reply that only signals that the model is stuck answers with its text."""
     found = ActionOutputParser().parse(" <stuck>no idea</stuck>\n")
-    assert found == Final("<stuck>no idea</stuck>")
+    assert found == FinalAnswer("<stuck>no idea</stuck>")
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ('```json\n{"type": "final", "content": "4"}\n```', Final("4")),
+        ('```json\n{"type": "final", "content": "4"}\n```', FinalAnswer("4")),
         ('{"type": "ask_user", "question": "Which?"}', AskUser("Which?")),
         ('{"type": "tool_call", "name": "f", "arguments": [1]}', ToolCall("f", [1])),
     ],
@@ -78,8 +78,8 @@ def test_actions_by_contract(text: str, found: object) -> None:
     ("text", "found", "pattern"),
     [
         ("Thought: x\nAction: f\nAction Input: y", ToolCall("f", "y"), FailurePattern.MALFORMED),
-        ("Answer: 4", Final("4"), FailurePattern.NO_ACTION),
-        ("It is 4.", Final("It is 4."), FailurePattern.NO_ACTION),
+        ("Answer: 4", FinalAnswer("4"), FailurePattern.NO_ACTION),
+        ("It is 4.", FinalAnswer("It is 4."), FailurePattern.NO_ACTION),
         ("", None, FailurePattern.EMPTY),
         ("I will search the web.", None, FailurePattern.NARRATED),
     ],
@@ -88,7 +88,7 @@ def test_actions_in_other_dialects(text: str, found: object, pattern: FailurePat
     """What does not keep to the form is read if that is wanted, and else refused with words."""
     error = refusal(text, ActionOutputParser(reading="contract"))
     assert error.failure.pattern is pattern
-    assert "exactly one JSON object" in error.observation
+    assert "one JSON object and nothing else" in error.observation
     if found is None:
         assert refusal(text, ActionOutputParser()).failure.pattern is pattern
     else:
@@ -110,7 +110,7 @@ def test_the_form_is_told() -> None:
     parser = ActionOutputParser(tools=[search, add])
     told = parser.format("What now?")
     assert told.startswith("What now?\n\nReply with exactly one JSON object")
-    assert told.endswith("The tools are: search, add.")
+    assert told.endswith("Available tools: search, add.")
     assert parser.format("") == told.removeprefix("What now?\n\n")
     system = ChatMessage(role=MessageRole.SYSTEM, content="Be brief.")
     first, last = parser.format_messages([system, ChatMessage(content="Hi")])
@@ -122,7 +122,9 @@ def test_in_a_prompt_and_a_model() -> None:
     parser = ActionOutputParser()
     assert PromptTemplate("{q}", output_parser=parser).format(q="Hi").startswith("Hi\n\nReply")
     llm = ScriptedLLM(script=["Answer: 4"], output_parser=parser)
-    assert llm.predict(PromptTemplate("{q}"), q="2 + 2?") == "Final(content='4', type='final')"
+    assert (
+        llm.predict(PromptTemplate("{q}"), q="2 + 2?") == "FinalAnswer(content='4', type='final')"
+    )
     assert "exactly one JSON object" in str(llm.asked[0][0].content)
 
 
@@ -130,8 +132,8 @@ def test_in_a_program() -> None:
     """A program returns the action itself."""
     llm = ScriptedLLM(script=["Answer: 4"], repeat=True)
     prompt = ChatPromptTemplate.from_messages([("user", "{q}")])
-    kind: Any = Final | ToolCall
+    kind: Any = FinalAnswer | ToolCall
     program: Any = LLMTextCompletionProgram(ActionOutputParser(), kind, prompt, llm)
-    assert program(q="2 + 2?") == Final("4")
-    assert asyncio.run(program.acall(q="2 + 2?")) == Final("4")
+    assert program(q="2 + 2?") == FinalAnswer("4")
+    assert asyncio.run(program.acall(q="2 + 2?")) == FinalAnswer("4")
     assert "exactly one JSON object" in str(llm.asked[0][0].content)

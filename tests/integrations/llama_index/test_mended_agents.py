@@ -19,10 +19,11 @@ from llama_index.core.workflow import Context
 from typing_extensions import override
 from workflows.events import HumanResponseEvent, InputRequiredEvent
 
-from llama_index_loopmend import PlannerStepHook, with_planner
+from llama_index_loopmend import with_hooks
 from llama_index_loopmend.testing import call
-from loopmend import CircuitBreaker
+from loopmend.breaker import CircuitBreaker
 from tests.integrations.llama_index.agents import FINISH, add
+from tests.integrations.llama_index.hooked import hooks
 from tests.integrations.llama_index.mended import (
     ANSWERS,
     CALLS,
@@ -79,7 +80,7 @@ def test_a_parser_of_your_own_has_the_say() -> None:
     ran = run(planned("react", llm, output_parser=Shouting()), llm)
     assert (ran.answer, ran.issues) == ("3", [("malformed", "retry")])
     assert "Shout!" in ran.prompts[1][-1]
-    assert ran.prompts[1][-2] == FINISH
+    assert ran.prompts[1][:-1] == [QUESTION]
     llm = scripted("i will use the add tool", "", NARRATED)
     ran = run(planned("react", llm, output_parser=Shouting()), llm)
     assert [pattern for pattern, _ in ran.issues] == ["narrated", "empty", "narrated"]
@@ -116,17 +117,17 @@ class Foreign(BaseWorkflowAgent):
 def foreign(*script: Any) -> Any:
     """Run a planned agent of somebody's own."""
     llm = scripted(*script)
-    return run(with_planner(Foreign(llm=llm, tools=[add])), llm)
+    return run(with_hooks(Foreign(llm=llm, tools=[add])), llm)
 
 
 def test_an_agent_without_a_scratchpad() -> None:
-    """What was refused is shown beside the question, and left out afterwards."""
+    """A correction is shown beside the question, and left out afterwards."""
     ran = foreign(NARRATED, call("sum_up"), CALLS["function"], "It is 3.")
     assert (ran.answer, ran.made) == ("It is 3.", [("add", {"a": 1, "b": 2}, "3")])
-    assert [len(prompt) for prompt in ran.prompts] == [1, 3, 5, 2]
+    assert [len(prompt) for prompt in ran.prompts] == [1, 2, 2, 2]
     assert ran.repeats() == [1, 1, 1, 1]
-    ran = foreign("", "", "")
-    assert ran.answer == "I could not go on: The reply is empty."
+    ran = foreign("", "")
+    assert ran.answer == "Gave up after 1 retry: The reply is empty."
     assert ran.remembered == [QUESTION, ran.answer]
 
 
@@ -134,10 +135,10 @@ def test_what_an_agent_of_your_own_refuses_is_refused() -> None:
     """Its own words are the correction, and no iteration is spent on it."""
     ran = foreign("No.", "3, please.")
     assert (ran.answer, ran.issues) == ("3, please.", [("malformed", "retry")])
-    assert ran.prompts[1] == [QUESTION, "No.", "Say please."]
+    assert ran.prompts[1] == [QUESTION, "Say please."]
     assert ran.state["num_iterations"] == 1
-    assert foreign("No.", "No.", "No.").answer == (
-        "I could not go on: The reply is not in the form that was asked for."
+    assert foreign("No.", "No.").answer == (
+        "Gave up after 1 retry: The reply is not in the requested form."
     )
 
 
@@ -146,12 +147,12 @@ def test_provider_errors_are_raised_and_counted(kind: str) -> None:
     """What the provider raises reaches you, the breaker counts it, and nothing refused stays."""
     breaker = CircuitBreaker(threshold=1)
     llm = scripted(NARRATED, ConnectionError("down"), ANSWERS[kind])
-    agent = planned(kind, llm, hook=PlannerStepHook(breaker=breaker))
+    agent = planned(kind, llm, hook=hooks(breaker=breaker))
     ran = run(agent, llm)
     assert isinstance(ran.error, ConnectionError)
     assert breaker.state == "open"
     assert ran.state["current_reasoning" if kind == "react" else "scratchpad"] == []
-    assert "cannot go on" in run(agent, llm).answer
+    assert run(agent, llm).answer.startswith("Stopped: ")
     breaker = CircuitBreaker(threshold=2)
     breaker.record_failure(ConnectionError())
     ask(kind, ANSWERS[kind], breaker=breaker)
@@ -172,13 +173,13 @@ def test_a_parsers_error_is_no_failure_of_the_provider(mode: Any) -> None:
     """What was refused did arrive; where nothing is mended the error is raised as natively."""
     breaker = CircuitBreaker(threshold=1)
     llm = scripted(FINISH)
-    hook = PlannerStepHook(breaker=breaker, mode=mode)
+    hook = hooks(breaker=breaker, mode=mode)
     ran = run(planned("react", llm, hook=hook, output_parser=Unexpected()), llm)
     assert isinstance(ran.error, OutputParserException)
     assert breaker.state == "closed"
     llm = scripted(*[FINISH] * 3)
     ran = run(planned("react", llm, output_parser=Unexpected()), llm)
-    assert ran.answer == "I could not go on: The parser refused the reply: no"
+    assert ran.answer == "Gave up after 2 retries: The parser refused the reply: no"
 
 
 def test_a_pause_is_no_failure_of_the_provider() -> None:
@@ -195,7 +196,7 @@ def test_a_pause_is_no_failure_of_the_provider() -> None:
             return AgentOutput(response=text, current_agent_name=self.name)
 
     async def go() -> str:
-        agent = with_planner(Waiting(llm=scripted()), PlannerStepHook(breaker=breaker))
+        agent = with_hooks(Waiting(llm=scripted()), hooks(breaker=breaker))
         start: Any = agent.run
         handler = start(user_msg=QUESTION, ctx=Context(agent))
         async for event in handler.stream_events():
@@ -210,8 +211,23 @@ def test_a_pause_is_no_failure_of_the_provider() -> None:
 def test_an_answer_that_the_native_parser_refused() -> None:
     """It is read anew, so that nobody is asked again, and memory holds it in the native form."""
     llm = scripted("Answer: 3")
-    ran = run(with_planner(native("react", llm)), llm)
-    assert (ran.answer, ran.issues, ran.remembered[1]) == ("3", [], "Thought: \nAnswer: 3")
+    ran = run(with_hooks(native("react", llm)), llm)
+    assert (ran.answer, ran.issues) == ("3", [])
+    assert ran.remembered[1].endswith("\nAnswer: 3")
     llm = scripted('{"type": "ask_user", "question": "Which Action: do you mean?"}')
-    ran = run(with_planner(native("react", llm)), llm)
+    ran = run(with_hooks(native("react", llm)), llm)
     assert (ran.answer, ran.issues) == ("Which Action: do you mean?", [])
+
+
+@pytest.mark.parametrize("kind", ["react", "function"])
+def test_a_provider_that_could_not_decode_a_call(kind: str) -> None:
+    """Some raise then, which is the model's mistake: it is asked again, and no failure counts."""
+    breaker = CircuitBreaker(threshold=1)
+    broken = ValueError("error parsing tool call: raw='{'")
+    ran = ask(kind, broken, ANSWERS[kind], breaker=breaker)
+    assert (ran.error, ran.issues) == (None, [("malformed", "retry")])
+    ran = ask(kind, broken, broken, broken, breaker=breaker)
+    assert ran.answer == "Gave up after 1 retry: The provider could not decode the call."
+    assert breaker.state == "closed"
+    own = ask(kind, broken, broken, on_failure=lambda _, output: output)
+    assert own.answer.startswith("Gave up after 1 retry: ")

@@ -12,7 +12,7 @@ from llama_index.core.base.llms.types import (
 )
 
 from llama_index_loopmend.testing import call
-from tests.integrations.llama_index.agents import ACT
+from tests.integrations.llama_index.agents import ACT, FINISH
 from tests.integrations.llama_index.mended import (
     ANSWERS,
     CALLS,
@@ -35,7 +35,7 @@ def test_a_tool_that_does_not_exist(kind: str) -> None:
     ran = ask(kind, wrong[kind], CALLS[kind], ANSWERS[kind])
     assert ran.issues == [("unknown_tool", "retry")]
     assert [name for name, _, _ in ran.made] == ["add"]
-    assert "There is no tool sum_up." in ran.prompts[1][-1]
+    assert "Unknown tool. Did you mean `add`? Available tools: add." in ran.prompts[1][-1]
 
 
 @pytest.mark.parametrize("kind", ["react", "function"])
@@ -47,7 +47,8 @@ def test_arguments_that_do_not_fit(kind: str) -> None:
     ran = ask(kind, wrong[kind], right[kind], ANSWERS[kind])
     assert ran.issues == [("bad_arguments", "retry")]
     assert ran.made == [("add", {"a": 1, "b": 2}, "3")]
-    assert "add takes a, integer and required" in ran.prompts[1][-1]
+    for told in ("`add` needs `b` and does not accept `c`.", "add(a: integer, b: integer)"):
+        assert told in ran.prompts[1][-1]
 
 
 def test_a_call_that_cannot_be_mended_is_answered_natively() -> None:
@@ -57,15 +58,12 @@ def test_a_call_that_cannot_be_mended_is_answered_natively() -> None:
     assert [said.role.value for said in ran.asked[3]][-3:] == ["user", "assistant", "tool"]
 
 
-def test_refused_calls_are_answered() -> None:
-    """Providers want a result for each call, so that the correction is one, and the others too."""
+def test_refused_calls_are_not_shown() -> None:
+    """Providers want a result for each call, and none of a refused reply has one."""
     two = message(block("sum_up", {"a": 1}), block("add", {"a": 1, "b": 2}, "call_2"))
     ran = ask("function", two, CALLS["function"], "It is 3.")
-    *_, said, first, second = ran.asked[1]
-    assert [b.tool_call_id for b in said.blocks] == ["call_1", "call_2"]
-    assert [m.additional_kwargs["tool_call_id"] for m in (first, second)] == ["call_1", "call_2"]
-    assert "There is no tool sum_up." in first.content
-    assert second.content.startswith("Not run, because another call")
+    assert [said.role.value for said in ran.asked[1]] == ["user", "user"]
+    assert "Unknown tool." in ran.prompts[1][-1]
     assert [name for name, _, _ in ran.made] == ["add"]
 
 
@@ -88,15 +86,16 @@ def test_a_call_at_the_length_limit(raw: Any) -> None:
     llm = scripted(*(call("add", a=1, b=n) for n in range(3)), raw=raw)
     ran = run(planned("function", llm), llm)
     assert [pattern for pattern, _ in ran.issues] == ["truncated"] * 3
-    assert (ran.made, ran.answer[:19]) == ([], "I could not go on: ")
+    assert (ran.made, ran.answer[:24]) == ([], "Gave up after 2 retries:")
 
 
 def test_a_malformed_call_that_the_provider_reports() -> None:
     """Saying nothing for that reason is no way to finish, not even after a tool's result."""
     raw = {"candidates": [{"finish_reason": "MALFORMED_FUNCTION_CALL"}]}
     for kind in KINDS:
-        ran = ask(kind, "", " ", "\n", raw=raw)
-        assert [pattern for pattern, _ in ran.issues] == ["malformed"] * 3
+        ran = ask(kind, "", " ", raw=raw)
+        assert [pattern for pattern, _ in ran.issues] == ["malformed"] * 2
+    assert ask("react", FINISH, "", raw=raw).issues[0] == ("malformed", "retry")
 
 
 def test_saying_nothing_after_a_result_is_a_way_to_finish() -> None:
@@ -136,6 +135,43 @@ def test_a_written_call_is_refused_if_you_want() -> None:
     ran = ask("function", doubtful, CALLS["function"], "It is 3.")
     assert ran.issues[0][1] == "retry"
     assert len(ran.made) == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "outcomes"), [(["add"], ["salvaged"]), (["subtract"], ["retry"]), ([], ["retry"])]
+)
+def test_written_calls_of_some_tools_are_made(names: list[str], outcomes: list[str]) -> None:
+    """Others have to be called through the interface."""
+    rest = ["It is 3."] if names == ["add"] else [CALLS["function"], "It is 3."]
+    ran = ask("function", WRITTEN, *rest, salvage=names)
+    assert [outcome for _, outcome in ran.issues] == outcomes
+    assert ran.made == [("add", {"a": 1, "b": 2}, "3")]
+
+
+@pytest.mark.parametrize(
+    ("question", "made"),
+    [
+        ("Show me the JSON of a call of add, please.", 0),
+        ("How would you add 1 and 2? Do not run it.", 0),
+        ("Show me the sum of 1 and 2.", 1),
+    ],
+)
+def test_a_call_that_the_user_wants_to_see(question: str, made: int) -> None:
+    """It is not made: the text is the answer, and nobody pushes the model to make it."""
+    llm = scripted(WRITTEN, *["It is 3."] * made)
+    ran = run(planned("function", llm), llm, question)
+    assert len(ran.made) == made
+    assert ran.answer == ("It is 3." if made else WRITTEN)
+    assert ran.issues == [("textual_call", "salvaged")] * made
+
+
+@pytest.mark.parametrize("around", ["```json\n{}\n```", "`{}`", '"{}"', "[{}]", "Calling: [{}]"])
+def test_no_wrapping_is_left_beside_a_call(around: str) -> None:
+    """What is said beside a call that is made is words, or nothing."""
+    written = '{"name": "add", "arguments": {"a": 1, "b": 2}}'
+    ran = ask("function", around.replace("{}", written), "It is 3.")
+    assert len(ran.made) == 1
+    assert (ran.asked[1][-2].content or "") == ""
 
 
 def test_several_calls() -> None:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from llama_index.core.workflow import Context
 from workflows.errors import WorkflowRuntimeError
 
-from llama_index_loopmend import PlannerStepHook
 from llama_index_loopmend.testing import ScriptedLLM, call
 from loopmend import NormalizationError
 from tests.core.strategies import emitted_text
 from tests.integrations.llama_index.agents import ACT, BAD, FINISH
+from tests.integrations.llama_index.hooked import hooks
 from tests.integrations.llama_index.mended import (
     ANSWERS,
     CALLS,
@@ -38,7 +38,7 @@ from tests.integrations.llama_index.mended import (
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_replies_are_mended_within_the_step(kind: str, way: str, *, streaming: bool) -> None:
-    """Two steps stay two, nothing refused stays, and the user's message is never repeated."""
+    """Two steps stay two, nothing refused is shown, and the user's message is never repeated."""
     llm = scripted(NARRATED, CALLS[kind], NARRATED, "", ANSWERS[kind])
     # LlamaIndex's own workflow throws away what comes in the last iteration.
     most = 3 if way == "in a workflow" else 2
@@ -46,17 +46,16 @@ def test_replies_are_mended_within_the_step(kind: str, way: str, *, streaming: b
     assert ran.answer in ("3", "It is 3.")
     assert [result for _, _, result in ran.made] == ["3"]
     assert ran.issues == [("narrated", "retry"), ("narrated", "retry"), ("empty", "retry")]
-    assert ran.state["num_iterations"] == 2
     assert ran.repeats() == [1] * 5
-    assert [NARRATED in prompt for prompt in ran.prompts] == [False, True, False, True, True]
-    assert ran.prompts[2] == ran.prompts[3][: len(ran.prompts[2])]
-    assert [text.split(".")[0] for text in ran.prompts[4][len(ran.prompts[2]) :]] == [
-        NARRATED.rstrip("."),
-        "Your last reply cannot be used",
-        "Your reply still cannot be used",
-    ]
-    assert ran.prompts[2][0] == ran.remembered[0] == QUESTION
-    for text in (NARRATED, "cannot be used"):
+    assert not any(NARRATED in said for prompt in ran.prompts for said in prompt)
+    first, again, second, *others = ran.prompts
+    assert again[: len(first)] == first == [QUESTION]
+    assert all(other[:-1] == second for other in others)
+    described = "You described a tool call but did not make it"
+    corrections = [prompt[-1].split(".")[0] for prompt in (again, *others)]
+    assert corrections == [described, described, "Your reply was empty"]
+    assert ran.remembered[0] == QUESTION
+    for text in (NARRATED, described, "Your reply was empty"):
         assert not any(text in said for said in ran.remembered)
 
 
@@ -70,15 +69,16 @@ def test_at_most_two_retries(kind: str) -> None:
         QUESTION,
         NARRATED,
     ]
-    assert ran.state["loopmend"]["streak"] == 1
+    assert ran.state["loopmend"]["kept"]["issue"] == {"pattern": "narrated", "streak": 1}
 
 
 def test_the_count_of_retries_is_yours() -> None:
     """`max_retries` says how often; 0 is never, and then there are only words about it."""
-    assert len(ask("function", *(" " * n for n in range(5)), max_retries=4).llm.asked) == 5
+    said = [f"{NARRATED} {'!' * n}" for n in range(5)]
+    assert len(ask("function", *said, max_retries=4).llm.asked) == 5
     ran = ask("function", "", max_retries=0)
     assert (ran.answer, ran.issues) == (
-        "I could not go on: The reply is empty.",
+        "Gave up after 0 retries: The reply is empty.",
         [("empty", "gave_up")],
     )
     assert ran.remembered == [QUESTION, ran.answer]
@@ -86,17 +86,18 @@ def test_the_count_of_retries_is_yours() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_error_instead_of_words(kind: str) -> None:
-    """With `on_exhausted="error"` the run ends with all that is known, and a clean scratchpad."""
-    ran = ask(kind, "", " ", "\n", on_exhausted="error")
+    """With `on_failure="raise"` the run ends with all that is known, and a clean scratchpad."""
+    ran = ask(kind, "", NARRATED, " ", on_failure="raise")
     assert isinstance(ran.error, NormalizationError)
-    assert ran.error.given_up.attempts == 2
+    assert (ran.error.failure.pattern.value, ran.error.retries) == ("empty", 2)
+    assert str(ran.error).startswith("Gave up after 2 retries: ")
     key = "current_reasoning" if kind == "react" else "scratchpad"
     assert ran.state[key] == []
 
 
 def test_no_more_retries_in_a_turn_after_giving_up() -> None:
     """Who did not take two corrections gets none in later steps, but again in the next turn."""
-    llm = scripted(*(call("subtract", a=n) for n in range(3)), "", "", " ", "It is 3.")
+    llm = scripted(*(call("subtract", a=n) for n in range(3)), "", NARRATED, "", "It is 3.")
     agent = planned("function", llm)
     ctx: Context[Any] = Context(agent)
     ran = run(agent, llm, ctx=ctx)
@@ -104,7 +105,7 @@ def test_no_more_retries_in_a_turn_after_giving_up() -> None:
     assert [outcome for _, outcome in ran.issues] == ["retry", "retry", "gave_up"]
     again = run(agent, llm, "And 2 + 2?", ctx=ctx, memory=ran.memory)
     assert (again.answer, [outcome for _, outcome in again.issues]) == ("It is 3.", ["retry"] * 2)
-    assert again.state["loopmend"]["gave_up"] is False
+    assert "gave_up" not in again.state["loopmend"]["turn"]
 
 
 def test_what_is_fine_is_left_alone() -> None:
@@ -116,11 +117,17 @@ def test_what_is_fine_is_left_alone() -> None:
     assert (ran.answer, ran.issues) == ("Which Oslo?", [])
 
 
+SCHEMA = {"schema_argument": "response_format"}
 junk: st.SearchStrategy[Any] = st.one_of(
     emitted_text,
     st.sampled_from(
         [NARRATED, BAD, ACT, FINISH, "", "  ", WRITTEN, "<execute>add(1, 2)</execute>"]
     ),
+    st.builds(
+        '{{"type": "tool_call", "name": "{}", "arguments": {{"a": 1, "b": 2}}}}'.format,
+        st.sampled_from(["add", "sum_up"]),
+    ),
+    st.just('{"type": "final", "content": "It is 3."}'),
     st.builds(lambda: call("add", a=1, b=2)),
     st.builds(lambda: call("sum_up", a=1)),
     st.builds(lambda text: message(block("add", text)), emitted_text),
@@ -133,17 +140,25 @@ junk: st.SearchStrategy[Any] = st.one_of(
     kind=st.sampled_from(KINDS),
     script=st.lists(junk, min_size=1, max_size=6),
     retries=st.integers(0, 3),
-    error=st.booleans(),
+    client=st.sampled_from([{}, SCHEMA, {**SCHEMA, "refuses": True}]),
+    hook=st.fixed_dictionaries(
+        {
+            "on_failure": st.sampled_from(["raise", "return", lambda _, output: output]),
+            "constrain": st.sampled_from(["retry", "always", False]),
+        }
+    ),
 )
-def test_whatever_is_said(kind: str, script: Sequence[Any], retries: int, *, error: bool) -> None:
+def test_whatever_is_said(
+    kind: str, script: Sequence[Any], retries: int, client: dict[str, Any], hook: dict[str, Any]
+) -> None:
     """A step asks at most once more than it may retry, and a run ends as it is documented to."""
     steps = 4
-    llm = ScriptedLLM(script=script, repeat=True)
-    hook = PlannerStepHook(max_retries=retries, on_exhausted="error" if error else "answer")
-    ran = run(planned(kind, llm, hook=hook), llm, max_iterations=steps)
+    llm = ScriptedLLM(script=script, repeat=True, **client)
+    own = hooks(max_retries=retries, **hook)
+    ran = run(planned(kind, llm, hook=own), llm, max_iterations=steps)
     known = (type(None), NormalizationError, WorkflowRuntimeError, ConnectionError)
     assert isinstance(ran.error, known)
-    assert len(llm.asked) <= steps * (1 + retries)
+    assert len(llm.asked) <= steps * (1 + retries) + 1  # one for the answer at the cap
     asked_again = [event.attempt for event in ran.events if hasattr(event, "attempt")]
     assert all(attempt <= retries for attempt in asked_again)
     assert set(ran.repeats()) <= {1}

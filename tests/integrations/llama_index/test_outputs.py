@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -13,19 +14,20 @@ from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.tools import ToolSelection
 
-from llama_index_loopmend.outputs import is_clean, kind_of, read_output, remade, text_of
+from llama_index_loopmend.mending import judged, made_of
+from llama_index_loopmend.messages import core_messages, reply_of, selection, text_of
 from llama_index_loopmend.provider import finish_reason_of, tokens_of
 from llama_index_loopmend.schemas import toolbox
 from llama_index_loopmend.scratchpads import (
     CodePad,
     JsonActionStep,
-    MessagePad,
     ReasoningPad,
     RefusedStep,
+    Scratchpad,
     scratchpad_of,
-    selection,
 )
-from loopmend import Failure, FailurePattern
+from loopmend import Done, Mending, Message
+from loopmend.mending import NativeCall
 from loopmend.traces.trace import Tokens
 from tests.core.strategies import emitted_text
 from tests.integrations.llama_index.agents import ACT, FINISH, TOOLS, teed, watched
@@ -40,14 +42,18 @@ from tests.integrations.llama_index.mended import (
 )
 
 BOX = toolbox(TOOLS)
-WRITTEN = '<tool_call>{"name": "add", "arguments": {"a": 1, "b": 2}}</tool_call>'
-FAILURE = Failure(FailurePattern.UNKNOWN_TOOL, "There is no such tool.", (0, 0), "sum_up")
 
 
 @cache
 def agent(kind: str) -> Any:
     """Return an agent that is never run."""
     return planned("react", scripted()) if kind == "tolerant" else native(kind, scripted())
+
+
+def taken(kind: str) -> Any:
+    """Return a step of an agent that is never run."""
+    made = agent(kind)
+    return SimpleNamespace(agent=made, pad=scratchpad_of(made), toolbox=BOX)
 
 
 def said(text: str, *calls: ToolSelection, raw: Any = None, blocks: Any = ()) -> AgentOutput:
@@ -61,68 +67,38 @@ def said(text: str, *calls: ToolSelection, raw: Any = None, blocks: Any = ()) ->
 
 def test_kinds_of_agents() -> None:
     """An agent's fields tell how it asks for calls, whatever its class is called."""
-    assert [kind_of(agent(kind)) for kind in CALLS] == ["react", "native", "code"]
     pads = [scratchpad_of(agent(kind)) for kind in CALLS]
-    assert [type(pad) for pad in pads] == [ReasoningPad, MessagePad, CodePad]
+    assert [pad.form for pad in pads] == ["react", "native", "code"]
+    assert [type(pad) for pad in pads] == [ReasoningPad, Scratchpad, CodePad]
     assert [pad.key for pad in pads] == ["current_reasoning", "scratchpad", "scratchpad"]
-    assert (kind_of("agent"), scratchpad_of("agent").key) == ("native", None)
-
-
-def is_used_as_it_is(output: AgentOutput, kind: str) -> bool:
-    """Tell whether reading an output at length leaves it as it is."""
-    turn = read_output(output, agent(kind), BOX)
-    return turn.failure is None and remade(output, turn, kind_of(agent(kind))) is None
-
-
-def test_the_quick_look_agrees_with_the_long_one() -> None:
-    """What is clean is read without a failure and used as it is."""
-    fine = selection("add", {"a": 1, "b": 2}, "call_1")
-    clean = [
-        ("function", said("It is 3.")),
-        ("function", said("", fine)),
-        ("tolerant", said(FINISH)),
-        ("tolerant", said(ACT, fine)),
-    ]
-    for kind, output in clean:
-        assert is_clean(output, agent(kind), BOX)
-        assert is_used_as_it_is(output, kind)
-    cut = ToolCallBlock(tool_call_id="call_1", tool_name="add", tool_kwargs='{"a": 1, "b"')
-    doubtful = [
-        ("function", said("")),
-        ("function", said("Now.", fine)),
-        ("function", said("", selection("add", {"a": "1", "b": 2}))),
-        ("function", said("", fine, blocks=[cut])),
-        ("function", said("It is 3.", raw={"stop_reason": "max_tokens"})),
-        ("react", said(FINISH)),
-        ("tolerant", said(WRITTEN, fine)),
-        ("tolerant", said(ACT.replace("2", '"2"'), selection("add", {"a": 1, "b": "2"}))),
-        ("code", said("", selection("execute", {"code": "1"}))),
-    ]
-    assert not any(is_clean(output, agent(kind), BOX) for kind, output in doubtful)
+    assert (scratchpad_of("agent").form, scratchpad_of("agent").key) == ("native", None)
 
 
 @given(emitted_text)
-def test_clean_is_never_wrong(text: str) -> None:
+def test_a_reply_that_is_let_through_is_used_as_it_is(text: str) -> None:
     """Whatever the text is, the quick look never lets pass what reading would change."""
-    output = said(text)
-    assert not is_clean(output, agent("function"), BOX) or is_used_as_it_is(output, "function")
-    try:
-        step = agent("tolerant").output_parser.parse(text)
-    except ValueError:
-        return
-    made = [selection(step.action, step.action_input)] if hasattr(step, "action") else []
-    output = said(text, *made)
-    assert not is_clean(output, agent("tolerant"), BOX) or is_used_as_it_is(output, "tolerant")
+    for kind in ("function", "tolerant"):
+        step = taken(kind)
+        mending = Mending(BOX, step.pad.form)
+        mending.start()
+        output = said(text)
+        if judged(step, mending, output, None) is None:
+            verdict = mending.reply(reply_of(output))
+            assert isinstance(verdict, Done)
+            assert made_of(step, verdict, output) is None
 
 
 @given(emitted_text)
 def test_refused_replies_that_can_be_read(text: str) -> None:
-    """Whatever the native parser refused is a failure, calls, or an answer with words in it."""
+    """Whatever the native parser refused is refused, calls, or an answer with words in it."""
     output = said(text)
     output.retry_messages = [output.response, output.response]
-    turn = read_output(output, agent("react"), BOX)
-    if turn.failure is None:
-        made = remade(output, turn, "react")
+    step = taken("react")
+    mending = Mending(BOX, "react")
+    mending.start()
+    verdict = judged(step, mending, output, None)
+    if isinstance(verdict, Done):
+        made = made_of(step, verdict, output)
         assert made is not None
         assert made.tool_calls or isinstance(text_of(made), str)
         assert not made.retry_messages
@@ -132,18 +108,20 @@ def test_refused_replies_that_can_be_read(text: str) -> None:
 def test_arguments_that_are_no_object(arguments: str) -> None:
     """Arguments that arrived as text count only if they are a whole object."""
     arrived = ToolCallBlock(tool_call_id="call_1", tool_name="add", tool_kwargs=arguments)
-    output = said("", selection("add", {}, "call_1"), blocks=[arrived])
-    assert read_output(output, agent("function"), BOX).failure is not None
+    reply = reply_of(said("", selection("add", {}, "call_1"), blocks=[arrived]))
+    assert (reply.calls, [call.name for call in reply.broken_calls]) == ((), ["add"])
 
 
 def test_calls_without_an_id_get_one() -> None:
     """Results are told apart by the ids of their calls, so that each call has one."""
     output = said("", ToolSelection(tool_id="", tool_name="add", tool_kwargs={"a": 1, "b": 2}))
-    made = remade(output, read_output(output, agent("function"), BOX), "native")
+    step, mending = taken("function"), Mending(BOX)
+    mending.start()
+    verdict = judged(step, mending, output, None)
+    assert isinstance(verdict, Done)
+    made = made_of(step, verdict, output)
     assert made is not None
     assert made.tool_calls[0].tool_id.startswith("call_")
-    refused = MessagePad("scratchpad").refused(output, FAILURE, "Do it again.")
-    assert [message.content for message in refused] == ["Do it again."]
 
 
 def test_a_value_that_is_no_object_is_named() -> None:
@@ -154,7 +132,7 @@ def test_a_value_that_is_no_object_is_named() -> None:
 def test_reasoning_steps() -> None:
     """Refused replies show as they were, do not end a run, and are not told of."""
     pad = ReasoningPad("current_reasoning")
-    text, correction = pad.refused(said("Hm."), FAILURE, "Do it again.")
+    text, correction = pad.asked([Message("assistant", "Hm."), Message("user", "Do it again.")])
     assert (text.get_content(), correction.get_content()) == ("Hm.", "Do it again.")
     assert (RefusedStep(text="Hm.").is_done, correction.is_done) == (False, False)
     assert pad.after_result([ObservationReasoningStep(observation="3")]) is False
@@ -166,13 +144,60 @@ def test_reasoning_steps() -> None:
 
 def test_messages_without_pending_calls() -> None:
     """Calls that nobody answered are left out, wherever the client keeps them."""
-    pad = MessagePad("scratchpad")
+    pad = Scratchpad("scratchpad")
     native_call = pad.calls("Adding.", [selection("add", {"a": 1}, "call_1")])[0]
     kept = ChatMessage(role=MessageRole.ASSISTANT, additional_kwargs={"tool_calls": [{}]})
     result = ChatMessage(role=MessageRole.TOOL, content="3")
     assert pad.messages([native_call, result, kept, native_call]) == [native_call, result]
     assert pad.messages([kept]) == []
     assert [pad.after_result(e) for e in ([], [result], [kept])] == [False, True, False]
+
+
+REFUSED = [
+    Message("assistant", "Adding.", (NativeCall("add", {"a": 1}, "call_1"),)),
+    Message("tool", "Not run.", call_id="call_1"),
+    Message("user", "Do it again."),
+]
+
+
+def test_refused_calls_are_shown_with_their_answers() -> None:
+    """A pad of messages keeps calls and answers as they are; one of code keeps what is said."""
+    messages = Scratchpad("scratchpad").asked(REFUSED)
+    assert [message.role.value for message in messages] == ["assistant", "tool", "user"]
+    assert messages[0].blocks[1].tool_kwargs == {"a": 1}
+    assert messages[1].additional_kwargs == {"tool_call_id": "call_1"}
+    assert Scratchpad("scratchpad").core(messages) == REFUSED
+    code = CodePad("scratchpad").asked([*REFUSED, Message("assistant", " ")])
+    assert [(message.role.value, message.content) for message in code] == [
+        ("assistant", "Adding."),
+        ("user", "Not run."),
+        ("user", "Do it again."),
+    ]
+    (silent,) = Scratchpad("scratchpad").asked([replace(REFUSED[0], content="")])
+    assert [type(block) for block in silent.blocks] == [ToolCallBlock]
+
+
+def test_a_scratchpad_in_the_cores_terms() -> None:
+    """Each observation is the result of the first action that has none, and others are said."""
+    first, second = (JsonActionStep(thought="", action="add", action_input={"a": n}) for n in "12")
+    seen = [ObservationReasoningStep(observation=text) for text in ("one", "two", "more")]
+    steps = [first, second, *seen, RefusedStep(text="Hm.")]
+    assert ReasoningPad("current_reasoning").core(steps) == [
+        Message("assistant", calls=(NativeCall("add", {"a": "1"}, "0"),)),
+        Message("assistant", calls=(NativeCall("add", {"a": "2"}, "1"),)),
+        Message("tool", "one", call_id="0"),
+        Message("tool", "two", call_id="1"),
+        Message("tool", "more"),
+        Message("assistant", "Hm."),
+    ]
+
+
+def test_messages_in_the_cores_terms() -> None:
+    """Whoever is neither the system, the assistant nor a tool is the user."""
+    roles = [MessageRole.SYSTEM, MessageRole.DEVELOPER, MessageRole.USER, MessageRole.FUNCTION]
+    found = core_messages([ChatMessage(role=role, content=None) for role in roles])
+    assert [message.role for message in found] == ["system", "user", "user", "tool"]
+    assert [message.content for message in found] == [""] * 4
 
 
 @pytest.mark.parametrize("kind", ["react", "function"])

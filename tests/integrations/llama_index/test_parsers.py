@@ -151,7 +151,7 @@ def test_what_is_refused(text: str, pattern: FailurePattern) -> None:
     assert error.turn.failure is error.failure
     assert (error.llm_output, error.retries) == (text, 0)
     assert error.observation == str(error)
-    assert "Action Input" in error.observation
+    assert "Call the tool with a line for the action and a line for its input" in error.observation
     copied = pickle.loads(pickle.dumps(error))
     assert vars(copied) == vars(error)
 
@@ -167,7 +167,7 @@ def test_tools_put_calls_right() -> None:
     assert named.action_input == {"query": "Oslo"}
     error = refusal("Action: serch_\nAction Input: {}", parser)
     assert (error.failure.pattern, error.failure.nearest) == (FailurePattern.UNKNOWN_TOOL, "search")
-    assert "Did you mean search?" in error.observation
+    assert "Did you mean `search`?" in error.observation
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,6 @@ def test_an_action_counts_before_an_answer() -> None:
 def test_salvaged_actions_count_if_wanted() -> None:
     """Who reads with `salvage` gets the action that is only likely."""
     assert action(BOTH, config=ReadingConfig(salvage=True)).action == "f"
-    assert TolerantReActOutputParser().correct(TolerantReActOutputParser().read("4")) == ""
 
 
 def test_while_streaming_it_is_the_native_parser() -> None:
@@ -226,15 +225,13 @@ def test_while_streaming_it_is_the_native_parser() -> None:
         assert "Answer (Starts With):" in step.get_content()
 
 
-def test_a_copy_knows_other_tools() -> None:
-    """`with_tools` leaves the parser as it was, and copies keep how to read."""
-    plain = Own(config=ReadingConfig(plain_text="error"))
-    told = plain.with_tools([search])
-    assert type(told) is Own
-    for parser in (told, copy.deepcopy(told), pickle.loads(pickle.dumps(told.with_tools([add])))):
-        assert refusal("Action: f\nAction Input: {}", parser).failure.tool == "f"
-    assert plain.read("Action: f\nAction Input: {}").failure is None
-    assert refusal("Hello", told).failure.pattern is FailurePattern.NO_ACTION
+def test_copies_read_alike() -> None:
+    """Copies know the same tools, and how to read."""
+    parser = Own(tools=[search], config=ReadingConfig(plain_text="error"))
+    for each in (copy.deepcopy(parser), pickle.loads(pickle.dumps(parser))):
+        assert type(each) is Own
+        assert refusal("Action: f\nAction Input: {}", each).failure.tool == "f"
+        assert refusal("Hello", each).failure.pattern is FailurePattern.NO_ACTION
     with pytest.raises(TypeError, match="not one str"):
         TolerantReActOutputParser(tools="search")
 
@@ -309,7 +306,7 @@ def test_in_an_agent(*, streaming: bool) -> None:
     assert output.response.content == "3"
     assert [made.tool_output.content for made in output.tool_calls] == ["3"]
     said = [str(message.content) for message in llm.asked[1]]
-    assert "calls nothing" in said[-1]
+    assert "You described a tool call but did not make it." in said[-1]
     assert llm.asked[2][-1].content == "Observation: 3"
     native, llm = run(*script, parser=ReActOutputParser(), streaming=streaming)
     assert (native.response.content, len(llm.asked)) == (script[0], 1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,11 +12,13 @@ from llama_index.core.base.llms.types import ImageBlock, TextBlock
 from llama_index.core.memory import BaseMemoryBlock, StaticMemoryBlock
 from llama_index.core.workflow import Context
 
-from llama_index_loopmend import PlannerStepHook, StepView
-from llama_index_loopmend.acting import _blocks
+from llama_index_loopmend import AgentStep
+from llama_index_loopmend.hooks.planner import _blocks
 from llama_index_loopmend.testing import call
-from loopmend import CircuitBreaker, RetrievalMetrics
+from loopmend.breaker import CircuitBreaker
+from loopmend.contracts import RetrievalMetrics
 from tests.integrations.llama_index.agents import ACT, FINISH
+from tests.integrations.llama_index.hooked import hooks
 from tests.integrations.llama_index.memories import memory_of
 from tests.integrations.llama_index.planned import (
     KINDS,
@@ -34,7 +38,7 @@ from tests.integrations.llama_index.planned import (
 GAP = RetrievalMetrics(retrieval_count=1, retrieval_hit=True, avg_similarity=0.1)
 VARY = "Vary the structure of the reply"
 SHORTER = "The user's messages are getting shorter."
-PROTOCOL = "Your last reply broke the tool protocol."
+PROTOCOL = "In your last turn: You described a tool call but did not make it."
 NARRATED = "I will now call the add tool to work this out."
 
 
@@ -44,7 +48,7 @@ def test_without_tools_it_answers_directly(kind: str) -> None:
     agent = planned(kind, answer(kind, "Hi!"), tools=[])
     done = run(agent, "Hello")
     assert done.text == "Hi!"
-    assert [(plan.selected, plan.acted) for plan in done.plans] == [("AnswerDirectly", False)]
+    assert [(plan.selected, plan.done) for plan in done.plans] == [("AnswerDirectly", None)]
     assert len(agent.llm.asked) == 1
 
 
@@ -60,6 +64,23 @@ def test_it_goes_on_where_nothing_else_is_called_for(kind: str) -> None:
     assert [m.role.value for m in agent.llm.asked[0]] == ["system", "user"]
 
 
+@pytest.mark.parametrize("mode", ["enforce", "advise", "observe"])
+@pytest.mark.parametrize("hints", [False, True])
+def test_hints_are_told_in_the_event(mode: Any, *, hints: bool) -> None:
+    """The prompt changes only if you want that, and never if the hook only looks."""
+    memory = buffer(
+        *(user("Tell me all that there is to know about it"), assistant(LONG)),
+        *(user("And what else is there to know?"), assistant(LONG)),
+        *(user("And what is the rest?"), assistant(LONG)),
+    )
+    agent = planned("function", "3", hook=hooks(mode=mode, hints=hints))
+    done = run(agent, "Go on", memory=memory)
+    told = hints and mode != "observe"
+    assert [VARY in hint or SHORTER in hint for hint in done.plans[0].hints] == [True, True]
+    assert (VARY in shown(agent.llm)) is (SHORTER in shown(agent.llm)) is told
+    assert done.plans[0].told == (done.plans[0].hints if told else [])
+
+
 @pytest.mark.parametrize("system_prompt", [None, "Be brief."])
 @pytest.mark.parametrize("kind", KINDS)
 def test_hints_reach_the_prompt(kind: str, system_prompt: str | None) -> None:
@@ -69,7 +90,7 @@ def test_hints_reach_the_prompt(kind: str, system_prompt: str | None) -> None:
         *(user("And what else is there to know?"), assistant(LONG)),
         *(user("And what is the rest?"), assistant(LONG)),
     )
-    agent = planned(kind, answer(kind, "3"), system_prompt=system_prompt)
+    agent = planned(kind, answer(kind, "3"), system_prompt=system_prompt, hook=hooks(hints=True))
     done = run(agent, "Go on", memory=memory)
     told = shown(agent.llm)
     assert VARY in told
@@ -89,12 +110,12 @@ def test_react_answers_are_compared_without_their_thoughts() -> None:
     assert done.plans[0].hints == []
 
 
-def looking(view: StepView) -> str | None:
+def looking(view: AgentStep) -> str | None:
     """Find something on Oslo only."""
     return "Oslo has 700,000 inhabitants." if "Oslo" in view.user_text else None
 
 
-async def looking_long(view: StepView) -> str | None:
+async def looking_long(view: AgentStep) -> str | None:
     """Take a while to find the same."""
     await asyncio.sleep(0)
     return looking(view)
@@ -107,16 +128,15 @@ def test_memory_is_inspected_once_a_turn(kind: str, look: Any) -> None:
     first = {"react": ACT, "function": call("add", a=1, b=2), "code": "<execute>1</execute>"}
     seen: list[int] = []
 
-    def counted(view: StepView) -> Any:
+    def counted(view: AgentStep) -> Any:
         seen.append(view.iteration)
         return look(view)
 
-    hook = PlannerStepHook(inspect_memory=counted, observe=lambda _: {"retrieval_metrics": GAP})
+    hook = hooks(inspect_memory=counted, observe=lambda _: {"retrieval_metrics": GAP})
     agent = planned(kind, first[kind], answer(kind, "3"), hook=hook)
     done = run(agent, "How large is Oslo?")
     assert [plan.selected for plan in done.plans] == ["InspectMemory", "InspectMemory"]
     assert done.outcomes == ["looked into memory", None]
-    assert [plan.acted for plan in done.plans] == [True, False]
     assert seen == [0]
     assert "From memory:\nOslo has 700,000" in shown(agent.llm)
     assert "From memory" not in shown(agent.llm, 1)
@@ -127,15 +147,15 @@ def test_each_turn_looks_anew() -> None:
     gaps = iter([GAP, None, GAP])
     seen: list[int] = []
 
-    def look(view: StepView) -> str:
+    def look(view: AgentStep) -> str:
         seen.append(view.iteration)
         return "found"
 
-    def observe(view: StepView) -> dict[str, Any]:
+    def observe(view: AgentStep) -> dict[str, Any]:
         found = next(gaps)
         return {} if found is None else {"retrieval_metrics": found}
 
-    hook = PlannerStepHook(inspect_memory=look, observe=observe)
+    hook = hooks(inspect_memory=look, observe=observe)
     agent = planned("react", FINISH, ACT, FINISH, hook=hook)
 
     async def turns() -> None:
@@ -150,12 +170,10 @@ def test_each_turn_looks_anew() -> None:
 @pytest.mark.parametrize("found", [None, ""])
 def test_nothing_found_in_memory(found: str | None) -> None:
     """Where there is nothing to tell, the model is told nothing."""
-    hook = PlannerStepHook(
-        inspect_memory=lambda _: found, observe=lambda _: {"retrieval_metrics": GAP}
-    )
+    hook = hooks(inspect_memory=lambda _: found, observe=lambda _: {"retrieval_metrics": GAP})
     agent = planned("function", "3", hook=hook)
     done = run(agent)
-    assert done.outcomes == ["nothing found"]
+    assert done.outcomes == ["found nothing new in memory"]
     assert "From memory" not in shown(agent.llm)
 
 
@@ -174,18 +192,21 @@ class Holding(BaseMemoryBlock[Any]):
 def test_the_blocks_of_a_memory_are_asked() -> None:
     """Without a callback each block of a real memory says what it holds on the message."""
     agent = planned("function", "3", hook=observing(retrieval_metrics=GAP))
+    times = count()
 
     async def ask() -> Any:
         blocks = [
             StaticMemoryBlock(name="facts", static_content=[TextBlock(text="Oslo is a city.")]),
-            Holding(name="talk", held=lambda asked: [assistant(f"asked: {asked[-1].content}")]),
+            Holding(
+                name="talk", held=lambda asked: [assistant(f"{next(times)}: {asked[-1].content}")]
+            ),
         ]
         async with memory_of(*blocks) as memory:
             return await ran(agent, "Oslo?", memory=memory)
 
     done = asyncio.run(ask())
     assert done.outcomes == ["looked into memory"]
-    assert "From memory:\nOslo is a city.\n\nasked: Oslo?" in shown(agent.llm)
+    assert "From memory:\n1: Oslo?" in shown(agent.llm)
 
 
 def test_what_blocks_hold_besides_text_is_passed_over() -> None:
@@ -194,34 +215,45 @@ def test_what_blocks_hold_besides_text_is_passed_over() -> None:
     async def ask() -> str:
         blocks = [Holding(name=f"{type(held)}", held=held) for held in (7, [ImageBlock()], " ")]
         async with memory_of(*blocks) as memory:
-            return await _blocks(StepView("Agent", "Oslo?", memory=memory))
+            step: Any = SimpleNamespace(user_text="Oslo?", messages=[], memory=memory)
+            return await _blocks(step)
 
     assert asyncio.run(ask()) == ""
 
 
-def test_a_memory_without_blocks_holds_nothing_more() -> None:
-    """A buffer is shown to the model anyway."""
-    done = run(planned("function", "3", hook=observing(retrieval_metrics=GAP)))
-    assert done.outcomes == ["nothing found"]
+def test_what_the_prompt_holds_is_not_told_again() -> None:
+    """A memory shows its blocks to the model by itself; only what is new is added."""
+    agent = planned("function", "3", hook=observing(retrieval_metrics=GAP))
+
+    async def ask() -> Any:
+        said: list[Any] = [TextBlock(text="Oslo is a city.")]
+        async with memory_of(StaticMemoryBlock(name="facts", static_content=said)) as memory:
+            return await ran(agent, "Oslo?", memory=memory)
+
+    done = asyncio.run(ask())
+    assert done.outcomes == ["found nothing new in memory"]
+    assert shown(agent.llm).count("Oslo is a city.") == 1
 
 
 @pytest.mark.parametrize("make", [lambda view, plan: "pdf can be read now.", None])
-def test_a_skill_is_composed_or_its_lack_is_told(make: Any) -> None:
-    """A creator's callback makes what is missing, else the model is told what that is."""
+def test_a_skill_is_composed_or_its_lack_is_an_advice(make: Any) -> None:
+    """A creator's callback makes what is missing, else the event tells the developer."""
     known = {"missing_skills": ["pdf"], "authority": "Creator"}
-    hook = PlannerStepHook(observe=lambda _: known, compose=make)
+    hook = hooks(observe=lambda _: known, compose=make)
     agent = planned("function", call("add", a=1, b=2), "3", hook=hook)
     done = run(agent)
     assert [plan.selected for plan in done.plans] == ["ComposeSkill"] * 2
-    told = "Missing skills: pdf" if make is None else "pdf can be read now."
-    assert told in shown(agent.llm)
-    assert done.outcomes == (["advised"] * 2 if make is None else ["composed", None])
+    assert ("pdf can be read now." in shown(agent.llm)) is (make is not None)
+    assert "Missing skills" not in shown(agent.llm)
+    advice = "Missing skills: pdf. Pass `compose=` to have it made." if make is None else None
+    assert [plan.advice for plan in done.plans] == [advice] * 2
+    assert done.outcomes == ([None] * 2 if make is None else ["composed", None])
 
 
 def test_peers_compose_nothing() -> None:
     """Only who has the authority may have things made."""
     known = {"missing_skills": ["pdf"], "authority": "Peer"}
-    hook = PlannerStepHook(observe=lambda _: known, compose=lambda view, plan: "made")
+    hook = hooks(observe=lambda _: known, compose=lambda view, plan: "made")
     done = run(planned("function", "3", hook=hook))
     assert [plan.selected for plan in done.plans] == ["ContinueCentralized"]
 
@@ -230,13 +262,13 @@ def test_peers_compose_nothing() -> None:
 def test_a_specialist_is_composed(told: str | None) -> None:
     """Who asks for a specialist where there is none gets one made, by an async callback."""
 
-    async def compose(view: StepView, plan: Any) -> str | None:
+    async def compose(view: AgentStep, plan: Any) -> str | None:
         await asyncio.sleep(0)
         return told
 
-    hook = PlannerStepHook(authority="Creator", compose=compose)
+    hook = hooks(authority="Creator", compose=compose)
     agent = planned("react", FINISH, hook=hook)
-    done = run(agent, "Delegate this to a specialist, please.")
+    done = run(agent, "@tax file my return, please.")
     assert [plan.selected for plan in done.plans] == ["ComposeSubagent"]
     assert done.outcomes == ["composed"]
     assert (str(told) in shown(agent.llm)) is (told is not None)
@@ -245,9 +277,9 @@ def test_a_specialist_is_composed(told: str | None) -> None:
 def test_the_authority_of_the_state() -> None:
     """The workflow's state says who the user is, where nobody else does."""
     agent = planned("function", "3", initial_state={"authority": "Creator"})
-    done = run(agent, "Delegate this to a specialist, please.")
+    done = run(agent, "@tax file my return, please.")
     assert [plan.selected for plan in done.plans] == ["ComposeSubagent"]
-    assert done.outcomes == ["advised"]
+    assert done.outcomes == [None]
 
 
 def opened() -> CircuitBreaker:
@@ -260,13 +292,11 @@ def opened() -> CircuitBreaker:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_blocker_is_an_answer_without_a_model(kind: str) -> None:
     """With an open breaker the run ends in words that say so, which memory keeps."""
-    agent = planned(kind, hook=PlannerStepHook(breaker=opened()))
+    agent = planned(kind, hook=hooks(breaker=opened()))
     done = run(agent)
-    assert done.text == (
-        "I cannot go on: Provider circuit breaker open; cannot proceed with inference."
-    )
+    assert done.text == ("Stopped: Provider circuit breaker open; cannot proceed with inference.")
     assert agent.llm.asked == []
-    assert done.output["blocked"] is True
+    assert done.output["loopmend_ended"] == "blocked"
     assert [plan.selected for plan in done.plans] == ["ReturnBlocker"]
     assert done.outcomes == ["answered without asking the model"]
     roles = [role for role, _ in kept(done.memory)]
@@ -278,7 +308,7 @@ def test_a_blocker_is_an_answer_without_a_model(kind: str) -> None:
 def test_after_a_blocker_the_conversation_goes_on(kind: str) -> None:
     """The next turn is shown what was said instead of an answer."""
     breaker = opened()
-    agent = planned(kind, answer(kind, "3"), hook=PlannerStepHook(breaker=breaker))
+    agent = planned(kind, answer(kind, "3"), hook=hooks(breaker=breaker))
 
     async def turns() -> Any:
         ctx, memory = Context(agent), buffer()
@@ -290,13 +320,13 @@ def test_after_a_blocker_the_conversation_goes_on(kind: str) -> None:
     assert done.text == "3"
     said = [m.content or "" for m in agent.llm.asked[0] if m.role.value != "system"]
     assert [said[0], said[2]] == ["1 + 2?", "Try again"]
-    assert "I cannot go on" in said[1]
+    assert "Stopped: " in said[1]
 
 
 @pytest.mark.parametrize("kind", ["react", "function"])
 def test_a_broken_protocol_is_corrected_before_the_next_call(kind: str) -> None:
     """After a turn that could not be mended the model is reminded first, twice at most."""
-    agent = planned(kind, *[NARRATED] * 5, hook=PlannerStepHook(max_retries=0))
+    agent = planned(kind, *[NARRATED] * 5, hook=hooks(max_retries=0))
 
     async def turns() -> list[Any]:
         ctx, memory = Context(agent), buffer()
@@ -316,7 +346,7 @@ def test_a_broken_protocol_is_corrected_before_the_next_call(kind: str) -> None:
 
 def test_a_good_turn_ends_the_corrections() -> None:
     """Who keeps to the protocol is not reminded any more."""
-    agent = planned("function", NARRATED, "3", "4", hook=PlannerStepHook(max_retries=0))
+    agent = planned("function", NARRATED, "3", "4", hook=hooks(max_retries=0))
 
     async def turns() -> list[Any]:
         ctx, memory = Context(agent), buffer()
@@ -332,8 +362,6 @@ def test_a_good_turn_ends_the_corrections() -> None:
 
 def test_a_memory_is_left_alone() -> None:
     """What the model is told is not written into the user's own messages."""
-    hook = PlannerStepHook(
-        inspect_memory=lambda _: "found", observe=lambda _: {"retrieval_metrics": GAP}
-    )
+    hook = hooks(inspect_memory=lambda _: "found", observe=lambda _: {"retrieval_metrics": GAP})
     done = run(planned("function", "3", hook=hook))
     assert kept(done.memory) == [("user", "1 + 2?"), ("assistant", "3")]

@@ -27,18 +27,16 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.tools import FunctionTool
 
 from llama_index_loopmend import (
-    Mends,
-    PlannedAgent,
     PlannedAgentWorkflow,
     PlannedCodeActAgent,
     PlannedFunctionAgent,
     PlannedReActAgent,
-    PlannerStepHook,
     TolerantReActOutputParser,
-    with_planner,
+    with_hooks,
 )
 from llama_index_loopmend.testing import ScriptedLLM, call
 from tests.integrations.llama_index.agents import ACT, FINISH, TOOLS, add, function, react
+from tests.integrations.llama_index.hooked import hooks
 from tests.integrations.llama_index.planned import (
     KINDS,
     answer,
@@ -105,7 +103,7 @@ def attached(way: str, kind: str, *script: Any, **options: Any) -> Any:
         return agent, agent.llm
     agent = native(kind, *script, **options)
     if way == "wrapper":
-        return with_planner(agent), agent.llm
+        return with_hooks(agent), agent.llm
     return PlannedAgentWorkflow(agents=[agent]), agent.llm
 
 
@@ -145,20 +143,21 @@ def test_wrapping_leaves_the_original() -> None:
     """The agent that is wrapped works as before, unplanned."""
     agent = function(NARRATED, NARRATED, "3", timeout=7, verbose=True, system_prompt="Be brief.")
     before = agent.model_dump(exclude={"llm", "tools"})
-    wrapped = with_planner(agent)
+    wrapped = with_hooks(agent)
     assert run(agent).text == NARRATED
     assert run(wrapped).text == "3"
     assert agent.model_dump(exclude={"llm", "tools"}) == before
-    assert wrapped.inner is agent
+    assert wrapped is not agent
+    assert isinstance(wrapped, FunctionAgent)
     assert (wrapped._timeout, wrapped._verbose) == (7, True)
     assert (wrapped.name, wrapped.system_prompt, wrapped.llm) == ("Agent", "Be brief.", agent.llm)
-    assert "inner" not in wrapped.model_dump(exclude={"llm", "tools"})
+    assert wrapped.model_dump(exclude={"llm", "tools"}) == before
 
 
 def test_wrapping_keeps_what_an_agent_is_given() -> None:
     """State, permissions and the rest are those of the agent within."""
     agent = function(initial_state={"a": 1}, can_handoff_to=["b"], state_prompt="{state} {msg}")
-    wrapped = with_planner(agent)
+    wrapped = with_hooks(agent)
     assert wrapped.initial_state == {"a": 1}
     assert wrapped.can_handoff_to == ["b"]
     assert wrapped.state_prompt == agent.state_prompt
@@ -167,11 +166,10 @@ def test_wrapping_keeps_what_an_agent_is_given() -> None:
 def test_agents_of_other_kinds() -> None:
     """An agent of somebody else's is planned and mended too, with nothing but its steps."""
     agent = EchoAgent(llm=ScriptedLLM(script=[NARRATED, "3"]), tools=TOOLS[:1])
-    done = run(with_planner(agent))
+    done = run(with_hooks(agent))
     assert done.text == "3"
     assert [(m.role.value, m.content) for m in agent.llm.asked[1]] == [  # type: ignore[attr-defined]
         ("user", "1 + 2?"),
-        ("assistant", NARRATED),
         ("user", done.issues[0].correction),
     ]
     assert kept(done.memory) == [("user", "1 + 2?"), ("assistant", "3")]
@@ -181,9 +179,9 @@ def test_agents_of_other_kinds() -> None:
 def test_a_blocker_of_another_kind_of_agent(make: Any) -> None:
     """Where no scratchpad is known the blocker is in memory once, whoever writes it there."""
     agent = make(llm=ScriptedLLM(script=[]), tools=TOOLS[:1])
-    done = run(with_planner(agent, PlannerStepHook(token_budget=0)))
+    done = run(with_hooks(agent, hooks(token_budget=0)))
     assert kept(done.memory) == [("user", "1 + 2?"), ("assistant", done.text)]
-    assert done.text == "I cannot go on: Token budget of 0 is used up."
+    assert done.text == "Stopped: Token budget of 0 is used up."
 
 
 class BlankAgent(EchoAgent):
@@ -205,34 +203,35 @@ class BlankAgent(EchoAgent):
 def test_the_tools_are_those_of_the_agent_within() -> None:
     """An agent that finds its tools itself finds them when it is wrapped."""
     agent = BlankAgent(llm=ScriptedLLM(script=[call("add", a=1, b=2)]))
-    assert run(with_planner(agent)).text == "3"
+    assert run(with_hooks(agent)).text == "3"
 
 
 @pytest.mark.parametrize("make", [PlannedFunctionAgent, PlannedReActAgent])
 def test_nothing_is_planned_twice(make: Any) -> None:
     """What has a hook already cannot be given another one."""
     agent = make(name="clerk", llm=ScriptedLLM(script=[]))
-    with pytest.raises(ValueError, match="the steps of `clerk` are planned already"):
-        with_planner(agent)
-    with pytest.raises(ValueError, match="planned already"):
-        with_planner(with_planner(function()))
+    with pytest.raises(ValueError, match="`clerk` already has hooks"):
+        with_hooks(agent)
+    with pytest.raises(ValueError, match="already has hooks"):
+        with_hooks(with_hooks(function()))
 
 
 @pytest.mark.parametrize("wrong", [None, "agent", AgentWorkflow, FunctionAgent])
 def test_only_agents_can_be_wrapped(wrong: Any) -> None:
     """Something else is refused by name."""
-    with pytest.raises(TypeError, match="`agent` must be an agent of LlamaIndex's, not "):
-        with_planner(wrong)
+    with pytest.raises(TypeError, match="`agent` must be a LlamaIndex agent, not "):
+        with_hooks(wrong)
 
 
-def test_prompts_are_those_of_the_agent_within() -> None:
-    """Prompts are shown and updated through the wrapper."""
-    agent = react(FINISH)
-    wrapped = with_planner(agent)
+def test_prompts_are_those_of_the_agent() -> None:
+    """Prompts are those of the agent, and updating them leaves it as it is."""
+    agent = react(FINISH, FINISH)
+    wrapped = with_hooks(agent)
     assert set(wrapped.get_prompts()) == set(agent.get_prompts()) == {"react_header"}
     wrapped.update_prompts({"react_header": PromptTemplate("Mind {tool_desc} {tool_names}")})
-    assert run(wrapped).text == "3"
+    assert (run(wrapped).text, run(agent).text) == ("3", "3")
     assert "Mind > Tool Name: add" in shown(agent.llm)
+    assert "Mind > Tool Name: add" not in shown(agent.llm, 1)
 
 
 def test_parsers() -> None:
@@ -245,13 +244,11 @@ def test_parsers() -> None:
 THINKING = "Thought: maybe the Answer: is 4\nThought: no\nAnswer: 3"
 
 
-@pytest.mark.parametrize(("mends", "text"), [(True, "3"), (False, "is 4\nThought: no\nAnswer: 3")])
-def test_the_answer_is_the_one_that_was_parsed(mends: bool, text: str) -> None:  # noqa: FBT001
-    """What follows the first `Answer:` is the answer only where that is not mended."""
-    hook = PlannerStepHook(mends=Mends(parsed_answer=mends))
+def test_the_answer_is_the_one_that_was_parsed() -> None:
+    """What follows the first `Answer:` is not the answer, whatever else the message holds."""
     said = ChatMessage(blocks=[ThinkingBlock(content="hm"), TextBlock(text=THINKING)])
     said.role = MessageRole.ASSISTANT
-    assert run(planned("react", said, hook=hook)).text == text
+    assert run(planned("react", said)).text == "3"
 
 
 def test_an_answer_that_an_agent_leaves_out() -> None:
@@ -263,15 +260,15 @@ def test_an_answer_that_an_agent_leaves_out() -> None:
             return output
 
     agent = Silent(llm=ScriptedLLM(script=[FINISH]), tools=[add])
-    assert run(with_planner(agent)).text == "3"
+    assert run(with_hooks(agent)).text == "3"
 
 
 def test_hooks_are_not_written_down() -> None:
     """A hook is no part of what an agent is when it is dumped."""
     for kind in KINDS:
-        assert "step_hook" not in planned(kind).model_dump(exclude={"llm", "tools"})
+        assert "hooks" not in planned(kind).model_dump(exclude={"llm", "tools"})
     made = PlannedCodeActAgent(code_execute_fn=add, llm=ScriptedLLM(script=[]))
-    assert made.step_hook.acts
+    assert len(made.hooks) == 3
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -286,16 +283,17 @@ def test_the_last_answer_is_an_informed_one(way: str, kind: str) -> None:
 
 def test_a_workflow_plans_all_its_agents() -> None:
     """Agents are wrapped with the workflow's hook, but one with a hook of its own keeps it."""
-    hook, own = PlannerStepHook(mode="observe"), PlannerStepHook(mode="advise")
+    hook, own = hooks(mode="observe"), hooks(mode="advise")
     clerk = function(name="clerk")
     writer = planned("react", name="writer", description="Writes.", hook=own)
-    workflow = PlannedAgentWorkflow([clerk, writer], root_agent="clerk", step_hook=hook)
-    first, second = workflow.agents.values()
-    assert isinstance(first, PlannedAgent)
-    assert (first.inner, first.step_hook) == (clerk, hook)
+    workflow = PlannedAgentWorkflow([clerk, writer], root_agent="clerk", hooks=hook)
+    first, second = list[Any](workflow.agents.values())
+    assert first is not clerk
+    assert type(first).__name__ == "HookedFunctionAgent"
+    assert first.hooks == hook
     assert second is writer
-    assert second.step_hook is own
-    assert workflow.step_hook is hook
+    assert writer.hooks == own
+    assert workflow.hooks == hook
 
 
 def test_the_cap_of_a_planned_agent_in_a_workflow() -> None:
@@ -332,7 +330,7 @@ def test_timeouts_hold() -> None:
     agent.llm.pause = 1.0  # type: ignore[attr-defined]
 
     async def late() -> None:
-        await ran(with_planner(agent), memory=buffer())
+        await ran(with_hooks(agent), memory=buffer())
 
     with pytest.raises(Exception, match=r"timed out after 0\.05"):
         asyncio.run(late())
@@ -342,9 +340,9 @@ def test_timeouts_hold() -> None:
     ("given", "error", "words"),
     [
         ({"mode": "force"}, ValueError, "`mode` must be one of enforce, advise, observe"),
-        ({"on_exhausted": "stop"}, ValueError, "`on_exhausted` must be 'answer' or 'error'"),
-        ({"max_retries": -1}, ValueError, "`max_retries` must not be negative, not -1"),
-        ({"token_budget": -1}, ValueError, "`token_budget` must not be negative"),
+        ({"on_failure": "stop"}, ValueError, "on_failure must be 'return', 'raise' or a function"),
+        ({"max_retries": -1}, ValueError, "max_retries must be 0 or more, not -1"),
+        ({"token_budget": -1}, ValueError, "`token_budget` must be 0 or more"),
         ({"max_retries": "2"}, TypeError, "`max_retries` must be an int"),
         ({"token_budget": 1.5}, TypeError, "`token_budget` must be an int"),
     ],
@@ -352,4 +350,4 @@ def test_timeouts_hold() -> None:
 def test_hooks_that_cannot_be(given: dict[str, Any], error: type[Exception], words: str) -> None:
     """What makes no sense is refused when the hook is made."""
     with pytest.raises(error, match=words):
-        PlannerStepHook(**given)
+        hooks(**given)

@@ -11,10 +11,11 @@ from llama_index.core.agent.workflow import AgentInput
 from llama_index.core.workflow import Context
 from typing_extensions import override
 
-from llama_index_loopmend import PlannedAgentWorkflow, PlannedFunctionAgent, PlannerStepHook
+from llama_index_loopmend import PlannedAgentWorkflow, PlannedFunctionAgent
 from llama_index_loopmend.testing import ScriptedLLM, call
-from loopmend import CircuitBreaker
+from loopmend.breaker import CircuitBreaker
 from tests.integrations.llama_index.agents import add, function
+from tests.integrations.llama_index.hooked import hooks
 from tests.integrations.llama_index.planned import buffer, planned, ran, run
 
 
@@ -50,16 +51,16 @@ def test_a_handover_does_not_use_up_the_trial() -> None:
     """The specialist asks the model, so that the trial is the specialist's."""
     breaker = half_open()
     agents: Any = [function(name="clerk"), function("A poem.", name="poet")]
-    hook = PlannerStepHook(breaker=breaker)
-    workflow = PlannedAgentWorkflow(agents=agents, root_agent="clerk", step_hook=hook)
-    done = run(workflow, "Ask the poet for a poem.")
+    hook = hooks(breaker=breaker)
+    workflow = PlannedAgentWorkflow(agents=agents, root_agent="clerk", hooks=hook)
+    done = run(workflow, "@poet a poem, please")
     assert (done.text, breaker.state, breaker.asked) == ("A poem.", "closed", 1)
 
 
 def test_each_call_is_asked_for() -> None:
     """A call that was made is over, and the breaker is asked before the next one."""
     breaker = Counted()
-    hook = PlannerStepHook(breaker=breaker)
+    hook = hooks(breaker=breaker)
     assert run(planned("function", call("add", a=1, b=2), "3", hook=hook)).text == "3"
     assert breaker.asked == 2
 
@@ -67,7 +68,7 @@ def test_each_call_is_asked_for() -> None:
 def test_a_turn_that_needs_no_call_keeps_nothing() -> None:
     """What one turn was allowed and did not use does not hold for the next."""
     breaker = Counted()
-    agent = planned("function", hook=PlannerStepHook(breaker=breaker, token_budget=0))
+    agent = planned("function", hook=hooks(breaker=breaker, token_budget=0))
     ctx: Context[Any] = Context(agent)
 
     async def turns() -> Any:
@@ -75,7 +76,7 @@ def test_a_turn_that_needs_no_call_keeps_nothing() -> None:
         await ran(agent, ctx=ctx)
         return await ctx.store.get("loopmend")
 
-    assert asyncio.run(turns())["may_call"] is False
+    assert "may_call" not in asyncio.run(turns())["turn"]
     assert breaker.asked == 2
 
 
@@ -87,15 +88,15 @@ def test_a_callback_that_fails_does_not_use_up_the_trial() -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
-        run(planned("function", hook=PlannerStepHook(breaker=breaker, observe=fail)))
+        run(planned("function", hook=hooks(breaker=breaker, observe=fail)))
     assert breaker.asked == 0
 
 
 def test_who_knows_better_is_believed() -> None:
     """A callback that says how the provider is doing saves the question."""
     breaker = half_open()
-    hook = PlannerStepHook(breaker=breaker, observe=lambda _: {"provider_breaker_open": True})
-    assert run(planned("function", hook=hook)).text.startswith("I cannot go on: ")
+    hook = hooks(breaker=breaker, observe=lambda _: {"provider_breaker_open": True})
+    assert run(planned("function", hook=hook)).text.startswith("Stopped: ")
     assert breaker.asked == 0
 
 
@@ -103,7 +104,7 @@ def test_a_run_that_is_cancelled_gives_the_trial_back() -> None:
     """A cancelled call says nothing about the provider, and the next run may try."""
     breaker = half_open()
     llm = ScriptedLLM(script=["3", "3"], pause=5.0)
-    agent = PlannedFunctionAgent(llm=llm, tools=[add], step_hook=PlannerStepHook(breaker=breaker))
+    agent = PlannedFunctionAgent(llm=llm, tools=[add], hooks=hooks(breaker=breaker))
 
     async def cancelled() -> None:
         start: Any = agent.run
@@ -136,7 +137,7 @@ def test_mistakes_in_a_program_are_not_the_providers(error: Exception, expected:
     """Errors of Python's own types do not open a breaker; those of somebody's own do."""
     breaker = CircuitBreaker(threshold=1)
     with pytest.raises(type(error)):
-        run(planned("function", error, hook=PlannerStepHook(breaker=breaker)))
+        run(planned("function", error, hook=hooks(breaker=breaker)))
     assert breaker.state == expected
 
 
@@ -144,7 +145,7 @@ def test_your_breaker_has_the_last_word() -> None:
     """A breaker that was told which errors count is told of all."""
     breaker = CircuitBreaker(threshold=1, counts=lambda error: isinstance(error, ValueError))
     with pytest.raises(ValueError, match="down"):
-        run(planned("function", ValueError("down"), hook=PlannerStepHook(breaker=breaker)))
+        run(planned("function", ValueError("down"), hook=hooks(breaker=breaker)))
     assert breaker.state == "open"
 
 
@@ -154,7 +155,7 @@ def test_a_mistake_gives_the_trial_back() -> None:
     breaker = CircuitBreaker(threshold=1, cooldown=30, clock=lambda: now)
     breaker.record_failure(OSError())
     now = 31.0
-    agent = planned("function", TypeError("?"), "3", hook=PlannerStepHook(breaker=breaker))
+    agent = planned("function", TypeError("?"), "3", hook=hooks(breaker=breaker))
     with pytest.raises(TypeError):
         run(agent)
     assert (run(agent).text, breaker.state) == ("3", "closed")

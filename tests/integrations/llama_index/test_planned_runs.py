@@ -19,12 +19,14 @@ from llama_index_loopmend import (
     PlannerStepHook,
     ProtocolIssueEvent,
     TraceRecorder,
-    with_planner,
+    with_hooks,
 )
 from llama_index_loopmend.notes import NOTES_KEY, Notes
 from llama_index_loopmend.testing import ScriptedLLM, call
-from loopmend import NormalizationError, RetrievalMetrics, classify_trace
+from loopmend import NormalizationError, classify_trace
+from loopmend.contracts import RetrievalMetrics
 from tests.integrations.llama_index.agents import ACT, FINISH, add, function, react, start
+from tests.integrations.llama_index.hooked import hooks
 from tests.integrations.llama_index.humans import ask_human
 from tests.integrations.llama_index.planned import (
     Ran,
@@ -42,31 +44,28 @@ GAP = RetrievalMetrics(retrieval_count=1, retrieval_hit=True, avg_similarity=0.1
 
 
 @pytest.mark.parametrize(
-    ("mode", "asked", "told", "outcome", "found"),
+    ("mode", "told", "found"),
     [
-        ("enforce", 2, True, "retry", "looked into memory"),
-        ("advise", 1, True, "noticed", None),
-        ("observe", 1, False, "noticed", None),
+        ("enforce", ["From memory:\na memory"], "looked into memory"),
+        ("advise", ["Suggested next step: look deeper into memory. Memory recall"], None),
+        ("observe", [], None),
     ],
 )
-def test_modes(mode: Any, asked: int, told: bool, outcome: str, found: str | None) -> None:  # noqa: FBT001
-    """One acts and mends, one only tells the model, one only looks; all stream events."""
-    long = "Each of these replies is built in the same way, and that is to be noticed."
-    replies = [ChatMessage(role="assistant", content=long)] * 3
+def test_modes(mode: Any, told: list[str], found: str | None) -> None:
+    """One acts, one tells the model what the plan would do, one only looks; all stream events."""
     hook = PlannerStepHook(
         mode=mode,
         inspect_memory=lambda _: "a memory",
         observe=lambda _: {"retrieval_metrics": GAP},
     )
-    agent = planned("function", NARRATED, "3", hook=hook)
-    done = run(agent, memory=buffer(*replies))
-    assert len(agent.llm.asked) == asked
-    assert ("Vary the structure" in shown(agent.llm)) is told
-    assert ("a memory" in shown(agent.llm)) is (mode == "enforce")
-    assert [plan.selected for plan in done.plans] == ["InspectMemory"]
-    assert done.outcomes == [found]
-    assert [issue.outcome for issue in done.issues] == [outcome]
-    assert done.text == ("3" if mode == "enforce" else NARRATED)
+    agent = planned("function", NARRATED, hook=[hook])
+    done = run(agent)
+    (plan,) = done.plans
+    assert (plan.selected, plan.done) == ("InspectMemory", found)
+    assert [text[: len(told[0])] for text in plan.told] == told
+    assert all(text in shown(agent.llm) for text in plan.told)
+    assert (shown(agent.llm) == "1 + 2?") is (mode == "observe")
+    assert done.text == NARRATED
 
 
 @pytest.mark.parametrize("mode", ["advise", "observe"])
@@ -77,7 +76,7 @@ def test_modes_that_leave_a_run_alone(mode: Any, kind: str) -> None:
     make = react if kind == "react" else function
     native: Any = make(*script)
     inner: Any = make(*script)
-    theirs, ours = run(native), run(with_planner(inner, PlannerStepHook(mode=mode)))
+    theirs, ours = run(native), run(with_hooks(inner, hooks(mode=mode)))
     assert ours.text == theirs.text == "3"
     assert kept(ours.memory) == kept(theirs.memory)
     assert [shown(inner.llm, at) for at in (0, 1)] == [shown(native.llm, at) for at in (0, 1)]
@@ -92,7 +91,7 @@ def test_many_runs_at_once(kind: str) -> None:
         number = int(said.split()[0])
         if str(3 * number) in said.split():
             return answer(kind, f"{number} done")
-        if NARRATED not in said:
+        if "You described a tool call" not in said:
             return NARRATED
         given = {"a": number, "b": 2 * number}
         if kind == "function":
@@ -116,7 +115,7 @@ def test_many_runs_at_once(kind: str) -> None:
 
 def test_a_context_goes_through_json() -> None:
     """What a run leaves behind can be written down, and the next turn goes on from it."""
-    agent = planned("function", NARRATED, "3", hook=PlannerStepHook(max_retries=0))
+    agent = planned("function", NARRATED, "3", hook=hooks(max_retries=0))
 
     async def turns() -> tuple[dict[str, Any], Ran]:
         memory = buffer()
@@ -128,7 +127,8 @@ def test_a_context_goes_through_json() -> None:
 
     notes, done = asyncio.run(turns())
     assert json.loads(json.dumps(notes)) == notes
-    assert (notes["streak"], notes["gave_up"]) == (1, True)
+    assert notes["kept"]["issue"] == {"pattern": "narrated", "streak": 1}
+    assert notes["turn"]["gave_up"] is True
     assert done.text == "3"
     assert [plan.selected for plan in done.plans] == ["NormalizationRetry"]
 
@@ -156,7 +156,7 @@ def test_a_refused_reply_can_be_in_a_context_that_is_written_down() -> None:
 
 def test_the_state_is_bounded() -> None:
     """However long a conversation is, the notes hold the latest few, under one key."""
-    hook = PlannerStepHook(
+    hook = hooks(
         max_retries=0, inspect_memory=lambda _: None, observe=lambda _: {"retrieval_metrics": GAP}
     )
     agent = planned("function", NARRATED, hook=hook)
@@ -173,23 +173,24 @@ def test_the_state_is_bounded() -> None:
     native = {"memory", "state", "user_msg_str", "max_iterations", "num_iterations"}
     assert keys - {"loopmend"} >= native
     assert {key for key in keys if "loopmend" in key} == {NOTES_KEY}
-    assert (len(notes["plans"]), len(notes["issues"])) == (20, 20)
-    assert notes["issues"][0] == {"agent": "Agent", "pattern": "narrated", "outcome": "gave_up"}
-    assert notes["plans"][0]["outcome"] == "nothing found"
+    issues = notes["kept"]["issues"]
+    assert len(issues) == 20
+    assert issues[0] == {"agent": "Agent", "pattern": "narrated", "outcome": "gave_up"}
     assert len(json.dumps(notes)) < 10_000
 
 
 @pytest.mark.parametrize(
-    "stored", [None, [], "x", {"streak": "2", "plans": None, "delegated": ("a",), "tokens": True}]
+    "stored", [None, [], "x", {"kept": "2", "turn": None}, {"kept": {"issue": "narrated"}}]
 )
 def test_notes_that_cannot_be_used(stored: object) -> None:
     """What is not as we wrote it counts for nothing."""
-    assert Notes.of(stored) == Notes()
+    notes = Notes(stored)
+    assert (notes.streak, notes.issue, notes.turn) == (0, None, {})
 
 
 def test_notes_are_kept_when_a_step_fails() -> None:
     """A run that ends with an error is known of in the next one."""
-    hook = PlannerStepHook(max_retries=0, on_exhausted="error")
+    hook = hooks(max_retries=0, on_failure="raise")
     agent = planned("function", NARRATED, "3", hook=hook)
 
     async def turns() -> Ran:
@@ -206,7 +207,7 @@ def test_notes_are_kept_when_a_step_fails() -> None:
 def test_a_failed_run_leaves_nothing_for_the_next(kind: str) -> None:
     """After a run that met its cap the next one starts without its reasoning and its calls."""
     act = ACT if kind == "react" else call("add", a=1, b=2)
-    agent = planned(kind, *[act] * 5, act, answer(kind, "3"))
+    agent = planned(kind, *[act] * 5, act, answer(kind, "3"), hook=hooks(on_cap="raise"))
 
     async def turns() -> Ran:
         ctx: Any = Context(agent)
@@ -256,7 +257,9 @@ def test_steps_outside_of_a_run() -> None:
 
     output, notes = asyncio.run(step())
     assert [made.tool_kwargs for made in output.tool_calls] == [{"a": 1, "b": 2}]
-    assert notes["issues"] == [{"agent": "single", "pattern": "narrated", "outcome": "retry"}]
+    assert notes["kept"]["issues"] == [
+        {"agent": "single", "pattern": "narrated", "outcome": "retry"}
+    ]
 
 
 @pytest.mark.parametrize("kind", ["react", "function"])
@@ -283,7 +286,7 @@ def test_events_are_json() -> None:
         assert type(event).model_validate_json(event.model_dump_json()) == event
     assert plan.candidates[0]["action"] == plan.selected == "ContinueCentralized"
     assert plan.rationale == plan.candidates[0]["rationale"]
-    assert (issue.pattern, issue.attempt, issue.text) == ("narrated", 0, NARRATED)
+    assert (issue.pattern, issue.attempt, issue.text) == ("narrated", 1, NARRATED)
     assert issue.correction is not None
     assert issue.current_agent_name == plan.current_agent_name == "Agent"
     assert done.events.index(plan) < done.events.index(issue)
@@ -300,6 +303,6 @@ def test_a_class_of_your_own() -> None:
 
     assert run(Mine(llm=ScriptedLLM(script=[NARRATED, FINISH]), tools=[add])).text == "3"
     other = Other(llm=ScriptedLLM(script=[NARRATED, "3"]), tools=[add])
-    with pytest.raises(ValueError, match="planned already"):
-        with_planner(other)
+    with pytest.raises(ValueError, match="already has hooks"):
+        with_hooks(other)
     assert run(other).text == "3"

@@ -6,16 +6,29 @@ import asyncio
 from typing import Any
 
 import pytest
+from llama_index.core.agent.workflow import AgentOutput, ToolCallResult
+from llama_index.core.tools import ToolOutput
 from workflows.events import StopEvent
 
-from llama_index_loopmend import PlannerStepHook, ProtocolIssueEvent, TraceRecorder
+from llama_index_loopmend import ProtocolIssueEvent, TraceRecorder, record_traces
 from llama_index_loopmend.runs import Run
+from llama_index_loopmend.steps import ENDED
 from llama_index_loopmend.testing import ScriptedLLM, call
-from loopmend import CircuitBreaker, Trace, classify_trace
-from tests.integrations.llama_index.agents import BAD, WAYS, Way, start, teed
-from tests.integrations.llama_index.planned import KINDS, planned
+from loopmend import Trace, classify_trace
+from loopmend.breaker import CircuitBreaker
+from loopmend.traces.stop import stop_of
+from tests.integrations.llama_index.agents import BAD, WAYS, Way, function, start, teed
+from tests.integrations.llama_index.hooked import hooks
+from tests.integrations.llama_index.planned import KINDS, answer, assistant, planned
 
 NARRATED = "I will now call the add tool to work this out."
+FOUND = ToolCallResult(
+    tool_name="add",
+    tool_kwargs={},
+    tool_id="call_1",
+    tool_output=ToolOutput(tool_name="add", content="3", raw_input={}, raw_output=3),
+    return_direct=False,
+)
 
 
 def said(trace: Trace) -> list[tuple[str, str | None, str | None]]:
@@ -45,7 +58,7 @@ def test_a_provider_that_fails_after_a_correction(way: Way, kind: str, *, stream
 @pytest.mark.parametrize("streaming", [True, False])
 def test_giving_up_with_an_error(way: Way, kind: str, *, streaming: bool) -> None:
     """Each reply is a step, and the last one has the error that ended the run."""
-    hook = PlannerStepHook(on_exhausted="error")
+    hook = hooks(on_failure="raise")
     trace = way(planned(kind, "", NARRATED, NARRATED, hook=hook, streaming=streaming, name="adder"))
     assert said(trace) == [
         ("", "Retry", "adder"),
@@ -57,22 +70,57 @@ def test_giving_up_with_an_error(way: Way, kind: str, *, streaming: bool) -> Non
 
 @pytest.mark.parametrize("way", WAYS)
 def test_words_are_no_answer(way: Way) -> None:
-    """A run that ends with words of ours says why it stopped, and is not called answered."""
+    """A run that we ended says why it stopped, and is not called answered."""
     breaker = CircuitBreaker(threshold=1)
     breaker.record_failure(TimeoutError())
     gave_up = way(planned("react", BAD, BAD))
     assert (reason(gave_up), gave_up.question) == ("parse_fail", "1 + 2?")
-    blocked = way(planned("function", hook=PlannerStepHook(breaker=breaker)))
+    blocked = way(planned("function", hook=hooks(breaker=breaker)))
     assert (reason(blocked), blocked.question) == ("blocked", "1 + 2?")
-    looped = way(planned("function", *[call("add", a=1, b=2)] * 9))
-    assert (reason(looped), looped.question) == ("max_iterations", "1 + 2?")
-    stood_by = way(planned("function", NARRATED, NARRATED))
-    assert reason(stood_by) == "final_answer"
+    looped = way(planned("function", *[call("add", a=1, b=2)] * 3, hook=hooks(stop_after=3)))
+    assert (reason(looped), looped.question) == ("blocked", "1 + 2?")  # which is no cap
+    assert looped.answer is not None
+    assert looped.answer.startswith("Stopped: add was called")
+    for kind in KINDS:
+        stood_by = way(planned(kind, NARRATED, NARRATED))
+        assert (reason(stood_by), stood_by.answer) == ("parse_fail", NARRATED)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_mark_tells_and_not_the_words(way: Way) -> None:
+    """What a model says in our words is its answer, and what is marked is not."""
+    for text in ("Stopped: No shouting.", "Gave up after 2 retries: The reply is empty."):
+        trace = way(planned("function", text))
+        assert (reason(trace), trace.answer) == ("final_answer", text)
+    ended = way(planned("function", "", "", hook=hooks(on_failure=lambda _, output: output)))
+    assert (reason(ended), stop_of(ended).evidence) == ("parse_fail", "The host gave this reason.")
+    budget = way(planned("function", hook=hooks(token_budget=0)))
+    assert stop_of(budget).reason.value == "blocked"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_that_goes_on_was_not_ended(way: Way) -> None:
+    """Only the last output tells why a run ended, and a cap is a cap."""
+    wrong = call("sum_up", a=1)
+    assert reason(way(planned("function", wrong, wrong, "3"))) == "final_answer"
+    capped = way(
+        planned("function", call("add", a=1, b=2), "So it is 3."),
+        max_iterations=1,
+        early_stopping_method="generate",
+    )
+    assert (reason(capped), capped.answer) == ("max_iterations", "So it is 3.")
+    run, output = Run(), AgentOutput(response=assistant("3"), current_agent_name="adder")
+    output[ENDED] = "parse_fail"
+    run.see(output)
+    run.see(FOUND)
+    run.see(AgentOutput(response=assistant("3"), current_agent_name="adder"))
+    run.see(StopEvent(result="3"))
+    assert reason(run.trace()) == "final_answer"
 
 
 def test_two_recorders_see_the_same() -> None:
     """Recording a run changes nothing of its error."""
-    hook = PlannerStepHook(on_exhausted="error")
+    hook = hooks(on_failure="raise")
     recorder = TraceRecorder().attach()
     try:
         trace = teed(planned("function", NARRATED, NARRATED, hook=hook))
@@ -128,3 +176,52 @@ def test_an_answer_without_steps() -> None:
     run.see(StopEvent(result="Oslo"))
     trace = run.trace()
     assert (trace.answer, reason(trace), trace.steps) == ("Oslo", "final_answer", ())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_plans_are_part_of_a_trace(way: Way) -> None:
+    """Each step's plan is there: what was known, what was selected, what was done."""
+    plans = way(planned("function", call("add", a=1, b=2), "3")).metadata["plans"]
+    assert [(plan["selected"], plan["step"]) for plan in plans] == [
+        ("ContinueCentralized", 0),
+        ("ContinueCentralized", 1),
+    ]
+    assert (plans[0]["known"]["tools"], plans[0]["done"]) == (2, None)
+    assert "plans" not in way(function("3")).metadata
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_corrected_narration_is_no_tool_error(way: Way, kind: str) -> None:
+    """What the model got wrong is told as its own mistake, and the run has answered."""
+    report = classify_trace(way(planned(kind, NARRATED, answer(kind, "3"))))
+    assert report.stop.reason.value == "final_answer"
+    assert {finding.kind for finding in report.findings} == {"parse_failure"}
+
+
+@pytest.mark.parametrize("tees", [False, True])
+def test_sub_agents_are_linked_to_their_parent(*, tees: bool) -> None:
+    """The run of an agent in a tool of another one says whose run it is part of."""
+    inner = planned("function", "3", name="inner")
+    traces: list[Trace] = []
+
+    async def ask_inner(question: str) -> str:
+        """Ask another agent."""
+        handler = start(inner, question)
+        if tees:
+            trace = await TraceRecorder().record(handler)
+            assert trace is not None
+            traces.append(trace)
+        return str(await handler)
+
+    outer = function(call("ask_inner", question="1 + 2?"), "It is 3.", tools=[ask_inner])
+
+    async def run() -> None:
+        await start(outer)
+
+    with record_traces() as recorder:
+        asyncio.run(run())
+    child, parent = recorder.traces
+    assert child.metadata["parent_id"] == parent.id
+    assert "parent_id" not in parent.metadata
+    assert [trace.metadata["parent_id"] for trace in traces] == [parent.id] * tees

@@ -223,7 +223,7 @@ def test_errors_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
 
     with caplog.at_level(logging.WARNING):
         assert [asyncio.run(run()) for _ in range(2)] == ["3", "3"]
-    said = "recording failed in on_trace, and the run goes on: OSError('no disk for 3')"
+    said = "recording failed in on_trace, but the run goes on: OSError('no disk for 3')"
     assert [r.getMessage() for r in caplog.records] == [said]
     assert len(recorder.traces) == 2
 

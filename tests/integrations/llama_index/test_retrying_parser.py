@@ -19,7 +19,8 @@ from llama_index_loopmend.errors import ActionParseException
 from llama_index_loopmend.parsers import ActionOutputParser, TolerantReActOutputParser
 from llama_index_loopmend.retry import RetryingOutputParser
 from llama_index_loopmend.testing import ScriptedLLM
-from loopmend import MAX_NORMALIZATION_RETRIES, Final, ReadingConfig, ToolCall
+from loopmend import FinalAnswer, ReadingConfig, ToolCall
+from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 
 GOOD = "Action: search\nAction Input: Oslo"
 FOUND = ToolCall("search", "Oslo")
@@ -61,16 +62,24 @@ either = pytest.mark.parametrize("predict", [predict_sync, predict_async])
 
 
 def retrying(
-    *script: Any, parser: BaseOutputParser | None = None, **options: Any
+    *script: Any,
+    parser: BaseOutputParser | None = None,
+    llm: ScriptedLLM | None = None,
+    **options: Any,
 ) -> tuple[RetryingOutputParser, ScriptedLLM]:
     """Return a retrying parser and the model that it asks."""
-    llm = ScriptedLLM(script=script)
+    llm = llm or ScriptedLLM(script=script)
     return RetryingOutputParser(parser or ActionOutputParser(), llm, **options), llm
 
 
 def roles(messages: list[ChatMessage]) -> list[str]:
     """Return who says each message."""
     return [message.role.value for message in messages]
+
+
+def search(query: str) -> str:
+    """Search the web."""
+    return query
 
 
 class Point(BaseModel):
@@ -105,27 +114,32 @@ def test_a_good_reply_costs_nothing(parse: Way) -> None:
 
 @both
 def test_the_conversation_goes_on_with_its_roles(parse: Way) -> None:
-    """The model sees what it was asked, each of its attempts, and what is wrong with them."""
+    """The model sees what it was asked and what is wrong with its latest attempt."""
     strict = ActionOutputParser(config=ReadingConfig(plain_text="error"))
     parser, llm = retrying("Still nothing.", GOOD, parser=strict)
     assert parse(parser, NARRATED, ASKED) == FOUND
-    assert roles(llm.asked[1]) == ["system", "user", "assistant", "user", "assistant", "user"]
-    assert llm.asked[1][:4] == llm.asked[0]
-    said = [str(message.content) for message in llm.asked[1]]
-    assert (said[2], said[4]) == (NARRATED, "Still nothing.")
-    assert "cannot be used" in said[3]
-    assert "still cannot be used" in said[5]
+    for messages in llm.asked:
+        assert roles(messages) == ["system", "user", "user"]
+        assert messages[:2] == ASKED
+    told = [str(messages[-1].content) for messages in llm.asked]
+    assert told[0].startswith("You described a tool call but did not make it.")
+    assert told[1].startswith("Your reply holds neither a tool call nor an answer.")
     assert roles(ASKED) == ["system", "user"]
 
 
 @both
-def test_empty_replies_are_not_sent_back(parse: Way) -> None:
-    """Providers refuse empty messages, so that only the correction is added."""
-    parser, llm = retrying(" ", GOOD)
-    parse(parser, "", "Where is Oslo?")
-    assert roles(llm.asked[1]) == ["user", "user", "user"]
+def test_who_repeats_a_reply_is_not_asked_again(parse: Way) -> None:
+    """The first correction did not help at all, so that a second one only costs."""
+    parser, llm = retrying(NARRATED, GOOD)
+    with pytest.raises(ActionParseException) as caught:
+        parse(parser, NARRATED, "Where is Oslo?")
+    assert len(llm.asked) == caught.value.retries == 1
+
+
+def test_a_reply_may_be_nothing_at_all() -> None:
+    """A message without content is an empty reply."""
     silent = ChatMessage(role=MessageRole.ASSISTANT, blocks=[])
-    parser, llm = retrying(silent, GOOD)
+    parser, _ = retrying(silent, GOOD)
     assert parser.predict("Where is Oslo?") == FOUND
 
 
@@ -133,17 +147,21 @@ def test_empty_replies_are_not_sent_back(parse: Way) -> None:
 @both
 def test_never_more_than_allowed(parse: Way, retries: int) -> None:
     """The model is asked exactly as often as allowed, then the last error is raised."""
-    parser, llm = retrying(*[NARRATED] * retries, max_retries=retries)
+    said = ["", *(NARRATED + "!" * n for n in range(retries))]
+    parser, llm = retrying(*said[1:], max_retries=retries)
     with pytest.raises(ActionParseException) as caught:
         parse(parser, "", "Where is Oslo?")
     assert len(llm.asked) == caught.value.retries == retries
-    assert caught.value.llm_output == (NARRATED if retries else "")
+    assert caught.value.llm_output == said[-1]
 
 
 def test_the_bound() -> None:
     """By default it is the contract's; what is no bound is refused."""
-    assert retrying()[0].max_retries == MAX_NORMALIZATION_RETRIES == 2
-    with pytest.raises(ValueError, match="negative"):
+    parser, llm = retrying("", f"{NARRATED}!")
+    with pytest.raises(ActionParseException):
+        parser.parse_with_retry(NARRATED, "Where is Oslo?")
+    assert len(llm.asked) == MAX_NORMALIZATION_RETRIES == 2
+    with pytest.raises(ValueError, match="0 or more"):
         retrying(max_retries=-1)
     with pytest.raises(TypeError, match="must be an int"):
         retrying(max_retries=None)
@@ -162,7 +180,7 @@ def test_asking_first(predict: Way) -> None:
 def test_asking_with_messages(predict: Way) -> None:
     """The form is told in the system message, and the caller's messages stay as they were."""
     parser, llm = retrying("Answer: Norway")
-    assert predict(parser, ASKED) == Final("Norway")
+    assert predict(parser, ASKED) == FinalAnswer("Norway")
     assert "exactly one JSON object" in str(llm.asked[0][0].content)
     assert [message.content for message in ASKED] == ["Be brief.", "Where is Oslo?"]
 
@@ -208,7 +226,7 @@ def test_pydantic_parsers(parse: Way) -> None:
     parser, llm = retrying('{"x": "one"}', '{"x": 1}', parser=POINTS)
     assert parse(parser, "no", "A point?") == Point(x=1)
     told = str(llm.asked[0][-1].content)
-    assert told.startswith("Your last reply cannot be used. ")
+    assert told.startswith("Your last reply could not be used: ")
     assert "JSON schema to follow" in told
     assert "valid integer" in str(llm.asked[1][-1].content)
     parser, _ = retrying('{"x": "one"}', parser=POINTS, max_retries=1)
@@ -230,7 +248,7 @@ def test_any_parser(parse: Way, error: Exception) -> None:
     """LlamaIndex's own exception, no `ValueError`, counts too; the last error says how often."""
     parser, llm = retrying("yes", parser=Picky(error))
     assert parse(parser, "no", "Yes?") == "yes"
-    assert str(llm.asked[0][-1].content).startswith("Your last reply cannot be used.")
+    assert str(llm.asked[0][-1].content).startswith("Your last reply could not be used: no")
     parser, _ = retrying("no", parser=Picky(error), max_retries=1)
     with pytest.raises(type(error)) as caught:
         parse(parser, "no", "Yes?")
@@ -254,12 +272,14 @@ def test_long_complaints_are_cut() -> None:
     assert len(str(llm.asked[0][-1].content)) < 1_000
 
 
-def test_a_parser_that_words_its_own_corrections() -> None:
+@pytest.mark.parametrize("inner", [ActionOutputParser, TolerantReActOutputParser])
+def test_a_parser_that_words_its_own_corrections(inner: Any) -> None:
     """An error of ours from a parser without corrections brings its words along."""
     try:
-        ActionOutputParser().parse("")
+        inner(tools=[search]).parse('<tool_call>{"name": "search", "arguments": {}}</tool_call>')
     except ActionParseException as raised:
         error = raised
+    assert "search(query: string)" in error.observation
     parser, llm = retrying("yes", parser=Picky(error))
     parser.parse_with_retry("no", "Yes?")
     assert llm.asked[0][-1].content == error.observation
@@ -271,7 +291,7 @@ def test_react_parsers(predict: Way) -> None:
     parser, llm = retrying("Answer: 4", "Thought: easy\nAnswer: 4", parser=ReActOutputParser())
     assert predict(parser, "2 + 2?").response == "4"
     assert llm.asked[0][0].content == "2 + 2?"
-    assert str(llm.asked[1][-1].content).startswith("Your last reply cannot be used. Could not")
+    assert str(llm.asked[1][-1].content).startswith("Your last reply could not be used: Could not")
     parser, _ = retrying("Answer: 4", parser=TolerantReActOutputParser())
     assert predict(parser, "2 + 2?").response == "4"
 
@@ -286,3 +306,125 @@ def test_it_is_the_wrapped_parser_to_others() -> None:
     (told,) = parser.format_messages([ChatMessage(content="Hi")])
     assert told.content == parser.format("Hi")
     assert llm.asked == []
+
+
+CALL = '{"type": "tool_call", "name": "search", "arguments": {"query": "Oslo"}}'
+SEARCH = ToolCall("search", {"query": "Oslo"})
+OWN = [ActionOutputParser(tools=[search]), TolerantReActOutputParser(tools=[search])]
+
+
+def decoding(*script: Any, **options: Any) -> ScriptedLLM:
+    """Return a model whose client takes a schema."""
+    return ScriptedLLM(script=script, schema_argument="response_format", **options)
+
+
+def found(parsed: Any) -> tuple[str, Any]:
+    """Return the call that was parsed, whichever parser did."""
+    if isinstance(parsed, ToolCall):
+        return parsed.name, parsed.arguments
+    return parsed.action, parsed.action_input
+
+
+def test_corrections_know_what_was_asked() -> None:
+    """An example is filled in from the user's question."""
+    parser, llm = retrying(CALL, parser=OWN[0])
+    assert parser.parse_with_retry(NARRATED, ASKED) == SEARCH
+    assert '"query": "Where is Oslo?"' in str(llm.asked[0][-1].content)
+
+
+@pytest.mark.parametrize("own", OWN)
+@both
+def test_the_first_retry_is_constrained(parse: Way, own: BaseOutputParser) -> None:
+    """Where the client takes a schema and the tools are known, nothing else is said."""
+    parser, llm = retrying(parser=own, llm=decoding(CALL))
+    assert found(parse(parser, NARRATED, ASKED)) == ("search", {"query": "Oslo"})
+    ((system, asked),) = llm.asked
+    assert len(llm.schemas) == 1
+    assert str(system.content).startswith("Be brief.\n\nYou can call these tools:\n- search(")
+    assert asked == ASKED[1]
+
+
+@pytest.mark.parametrize("own", OWN)
+@either
+def test_constrained_from_the_start(predict: Way, own: BaseOutputParser) -> None:
+    """With `"always"` a prediction is asked for in that way at once, and its retries too."""
+    wrong = CALL.replace("query", "q")
+    parser, llm = retrying(parser=own, llm=decoding(wrong, CALL), constrain="always")
+    assert found(predict(parser, ASKED)) == ("search", {"query": "Oslo"})
+    assert len(llm.schemas) == 2
+    assert str(llm.asked[1][-1].content).startswith("`search` needs `query`")
+
+
+@either
+def test_an_answer_by_the_contract(predict: Way) -> None:
+    """What decodes by the schema may be an answer as well."""
+    answer = '{"type": "final", "content": "In Norway."}'
+    parser, _ = retrying(parser=OWN[0], llm=decoding(NARRATED, answer))
+    assert predict(parser, "Where is Oslo?") == FinalAnswer("In Norway.")
+
+
+@either
+def test_a_provider_that_refuses_a_schema(predict: Way) -> None:
+    """It is asked in words then, and not tried again."""
+    tried: list[Any] = []
+
+    class Refusing(ScriptedLLM):
+        def _constrained(self, kwargs: dict[str, Any]) -> None:
+            tried.extend(kwargs)
+            super()._constrained(kwargs)
+
+    script = [NARRATED, CALL] * 2
+    llm = Refusing(script=script, schema_argument="response_format", refuses=True)
+    parser, _ = retrying(parser=OWN[0], llm=llm)
+    for _ in range(2):
+        assert predict(parser, "Where is Oslo?") == SEARCH
+        assert tried == ["response_format"]
+    assert str(llm.asked[1][-1].content).startswith("You described a tool call")
+    assert len(llm.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("parser", "constrain"),
+    [
+        (ActionOutputParser(), "always"),
+        (TolerantReActOutputParser(), "always"),
+        (Picky(ValueError("no")), "always"),
+        (OWN[0], False),
+    ],
+)
+def test_who_is_asked_in_words(parser: BaseOutputParser, constrain: Any) -> None:
+    """Without tools, with a parser of your own or if you want so nothing is constrained."""
+    last = "yes" if isinstance(parser, Picky) else CALL
+    retried, llm = retrying(parser=parser, llm=decoding(last), constrain=constrain)
+    retried.parse_with_retry(NARRATED, "Where is Oslo?")
+    assert llm.schemas == []
+
+
+def test_there_are_few_ways_to_constrain() -> None:
+    """Another one is refused when the parser is made."""
+    with pytest.raises(ValueError, match="constrain must be 'retry', 'always' or False"):
+        retrying(constrain="sometimes")
+
+
+@either
+def test_calls_that_the_provider_could_not_decode(predict: Way) -> None:
+    """Some servers raise then; that is a reply which is corrected, and raised if nothing helps."""
+    broken = ValueError("error parsing tool call: raw='{'")
+    parser, llm = retrying(broken, GOOD)
+    assert predict(parser, "Where is Oslo?") == FOUND
+    assert str(llm.asked[1][-1].content).startswith("Your tool call could not be parsed.")
+    parser, llm = retrying(broken, broken)
+    with pytest.raises(ValueError, match="error parsing tool call") as caught:
+        predict(parser, "Where is Oslo?")
+    assert (len(llm.asked), getattr(caught.value, "retries", None)) == (2, 1)
+
+
+@pytest.mark.parametrize("constrain", ["always", False])
+@either
+def test_other_errors_of_a_model_are_raised(predict: Way, constrain: Any) -> None:
+    """A provider that is down is not asked again, however it was asked."""
+    llm = decoding(ConnectionError("down"), GOOD)
+    parser, _ = retrying(parser=OWN[0], llm=llm, constrain=constrain)
+    with pytest.raises(ConnectionError, match="down"):
+        predict(parser, "Where is Oslo?")
+    assert len(llm.asked) == 1

@@ -28,6 +28,7 @@ def test_a_tool_is_its_name_and_parameters() -> None:
     spec = tool_spec(FunctionTool.from_defaults(add, name="plus"))
     assert spec is not None
     assert (spec.name, spec.required, spec.known) == ("plus", ("a", "b"), True)
+    assert spec.description.endswith("Add two numbers.")
     assert {key: schema["type"] for key, schema in spec.parameters.items()} == {
         "a": "integer",
         "b": "integer",
@@ -73,7 +74,7 @@ def test_odd_tools_never_raise() -> None:
 def test_several_tools_are_not_one() -> None:
     """A text is iterable too, but its letters are no tools."""
     for one in ("search", {"name": "search"}):
-        with pytest.raises(TypeError, match="must be several tools"):
+        with pytest.raises(TypeError, match="must be a collection of tools"):
             tool_specs(one)
 
 

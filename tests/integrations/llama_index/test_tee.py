@@ -69,7 +69,7 @@ def test_a_loop_that_is_left_early(cut: str) -> None:
     assert trace is not None
     assert trace.steps[0].text.startswith(cut)
     assert (trace.metadata, trace.reason, trace.answer) == ({"partial": True}, None, None)
-    assert stop_of(trace).reason is StopReason.ABANDONED
+    assert stop_of(trace).reason is StopReason.UNKNOWN
 
 
 def test_a_run_that_waits_for_a_human() -> None:

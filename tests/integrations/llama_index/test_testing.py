@@ -69,3 +69,17 @@ def test_tool_calls() -> None:
     text = ToolCallBlock(tool_name="add", tool_kwargs="{")
     odd = ChatResponse(message=ChatMessage(blocks=[text]))
     assert llm.get_tool_calls_from_response(odd)[0].tool_kwargs == {"input": "{"}
+
+
+@pytest.mark.parametrize("argument", ["format", "response_format"])
+def test_schemas(argument: str) -> None:
+    """It remembers what it was to decode by, or refuses that as servers do."""
+    llm = ScriptedLLM(script=[TEXT], repeat=True)
+    llm.chat(ASK, **{argument: {"type": "object"}})
+    asyncio.run(llm.achat(ASK, **{argument: {"type": "string"}}))
+    llm.chat(ASK)
+    assert llm.schemas == [{"type": "object"}, {"type": "string"}]
+    refusing = ScriptedLLM(script=[TEXT], refuses=True)
+    with pytest.raises(ValueError, match="response_format"):
+        refusing.chat(ASK, **{argument: {"type": "object"}})
+    assert (refusing.schemas, refusing.asked) == ([], [])

@@ -1,0 +1,1 @@
+"""Mending: what to do about a reply."""

@@ -1,0 +1,124 @@
+"""What holds for every text: totality, one reading on each path, one reading for each chunking."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any, Literal, Union
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from loopmend import JsonReader, ReadingConfig, read_json
+from loopmend.reading.excerpts import scanned_at
+from loopmend.reading.json_reading import fit_value
+from loopmend.reading.rewriting import rewritten_value
+
+
+class Model(BaseModel):
+    """A schema with a part of each kind."""
+
+    a: int
+    b: Union[list[str], None] = None
+    name: Literal["x", "y"] = "x"
+
+
+PIECES = (
+    *("{", "}", "[", "]", '"', "'", ":", ",", "a", "b", "1", "2.5", "-", "true", "None", "null"),
+    *("...", "//x\n", "/*y*/", "#z\n", "\n", " ", "\\", '\\"', "```", "json", "<think>", "="),
+    *("</think>", "\u201c", "\u201d", "(", ")", "+", "\u00e9", '"a"', '"b":', "name", '{"a": 1}'),
+    *('"""', "\ud800", "\ufeff", "<", "\u2026", "{a: 1,}", "['x']"),
+)
+texts = st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(max_size=40)
+schemas = st.sampled_from(
+    [
+        *(None, Model, int, str, bool, list[int], dict[str, str], Union[Model, str]),
+        {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+        {"enum": ["a", "b"]},
+        {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
+    ]
+)
+configs = st.sampled_from(
+    [ReadingConfig(), ReadingConfig(salvage=True), ReadingConfig(strict=True)]
+)
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**12), 10**12)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=15)
+)
+names = st.text("abc\u00e9 _-", max_size=6)
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names, inner, max_size=4),
+    max_leaves=15,
+)
+structures = st.lists(values, max_size=4) | st.dictionaries(names, values, max_size=4)
+
+
+@given(texts, schemas, configs)
+def test_reading_is_total(text: str, schema: Any, config: ReadingConfig) -> None:
+    """Every text gives a reading whose spans lie in the text; a value is sure or salvaged."""
+    reading = read_json(text, schema, config=config)
+    for start, end in [reading.span, *(repair.span for repair in reading.repairs)]:
+        assert 0 <= start <= end <= len(text)
+    assert reading.whole or not reading.ok
+    assert reading.ok or reading.fidelity == "salvaged" or reading.value is None
+
+
+@given(structures, st.sampled_from([None, 1]), st.booleans())
+def test_json_is_read_as_json_does(value: Any, indent: int | None, ascii_only: bool) -> None:  # noqa: FBT001
+    """The decoder of broken JSON reads JSON itself as `json` does."""
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    found = scanned_at(text, 0)
+    assert (found.value, found.end, bool(found.torn)) == (value, len(text), False)
+
+
+@given(texts)
+def test_rewriting_reads_what_the_decoder_reads(text: str) -> None:
+    """What is rewritten and decoded by `json` is what the slow decoder reads."""
+    for start, char in enumerate(text):
+        quick = rewritten_value(text, start) if char in "{[" else None
+        if quick is not None:
+            slow = scanned_at(text, start)
+            assert repr((quick.value, quick.end)) == repr((slow.value, slow.end))
+            assert (quick.twice is None, slow.torn) == (slow.twice is None, 0)
+
+
+@given(structures, schemas)
+def test_text_and_data_are_read_alike(value: Any, schema: Any) -> None:
+    """A reply that is clean JSON is read as its decoded data is fitted."""
+    text = json.dumps(value)
+    read, fitted = read_json(text, schema), fit_value(value, schema)
+    assert (read.value, read.ok) == (fitted.value, fitted.ok)
+
+
+@given(texts, schemas, configs, st.lists(st.integers(0, 60), max_size=8))
+def test_every_chunking_ends_in_the_same_reading(
+    text: str, schema: Any, config: ReadingConfig, cuts: list[int]
+) -> None:
+    """However a reply is cut into chunks, closing gives the reading of the whole."""
+    reader = JsonReader(schema, config=config)
+    places = sorted({0, len(text), *(min(cut, len(text)) for cut in cuts)})
+    for start, end in itertools.pairwise(places):
+        reader.feed(text[start:end])
+    assert repr(reader.close()) == repr(read_json(text, schema, config=config))
+
+
+@given(structures, st.lists(st.integers(0, 300), max_size=9), st.booleans())
+def test_the_last_partial_value_is_the_value(value: Any, cuts: list[int], ascii_only: bool) -> None:  # noqa: FBT001
+    """When JSON has arrived, the partial value is the value."""
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    reader = JsonReader()
+    places = sorted({0, len(text), *(min(cut, len(text)) for cut in cuts)})
+    found = [reader.feed(text[a:b]) for a, b in itertools.pairwise(places)]
+    assert found[-1] == value
+
+
+def test_a_flag_written_as_a_number() -> None:
+    """1 and 0 are flags where the schema wants a flag and no number."""
+    flag = {"type": "object", "properties": {"a": {"type": "boolean"}}}
+    assert read_json('{"a": 1}', flag).value == {"a": True}
+    assert not read_json('{"a": 2}', flag).ok

@@ -1,0 +1,171 @@
+"""Values while they arrive."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from loopmend import JsonReader, read_json
+from loopmend.reading.growth import Growth
+
+
+def _partials(*chunks: str) -> list[Any]:
+    reader = JsonReader()
+    return [reader.feed(chunk) for chunk in chunks]
+
+
+def test_each_chunk_adds_to_the_value() -> None:
+    """Strict JSON is known up to the last character: keys with a value, and strings so far."""
+    chunks = ("```json\n", "{", '"a', '": ', '"x', 'y"', ', "b": [', "1", "2", ", tru", "e", "]}")
+    assert _partials(*chunks, "\n```") == [
+        None,
+        {},
+        {},
+        {},
+        {"a": "x"},
+        {"a": "xy"},
+        {"a": "xy", "b": []},
+        {"a": "xy", "b": [1]},
+        {"a": "xy", "b": [12]},
+        {"a": "xy", "b": [12]},
+        {"a": "xy", "b": [12, True]},
+        {"a": "xy", "b": [12, True]},
+        {"a": "xy", "b": [12, True]},
+    ]
+
+
+def test_nesting_and_empty_parts() -> None:
+    """Parts that open are there before they hold anything."""
+    assert _partials('[{"a": {', "}", ', "b": "', '"}', ", [[", "], null", "]]") == [
+        [{"a": {}}],
+        [{"a": {}}],
+        [{"a": {}, "b": ""}],
+        [{"a": {}, "b": ""}],
+        [{"a": {}, "b": ""}, [[]]],
+        [{"a": {}, "b": ""}, [[], None]],
+        [{"a": {}, "b": ""}, [[], None]],
+    ]
+
+
+def test_a_partial_value_stays_as_it_is() -> None:
+    """What was returned before does not change when more arrives."""
+    reader = JsonReader()
+    first = reader.feed('{"a": [1, ')
+    reader.feed('2], "b": 3}')
+    assert first == {"a": [1]}
+
+
+def test_escapes_are_complete_before_they_count() -> None:
+    """Half an escape is no character, half a pair is none either."""
+    assert _partials('["a\\', "n", "\\u00", "e9\\ud83d", "\\ude00", '\\ud800x"]') == [
+        ["a"],
+        ["a\n"],
+        ["a\n"],
+        ["a\n\u00e9"],
+        ["a\n\u00e9\U0001f600"],
+        ["a\n\u00e9\U0001f600\ud800x"],
+    ]
+
+
+def test_thinking_and_remarks_come_first() -> None:
+    """What is only thought, and brackets in a sentence, are not the value."""
+    chunks = ("<thi", 'nk>{"a": 1}', "</thi", "nk> For [x] see <b>", 'it:\n{"a": ', "2}")
+    assert _partials(*chunks) == [None, None, None, None, {}, {"a": 2}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'a': 'x', 'b': [1, 2, 3], 'c': 'a longer text'}",
+        '{"a": "x", b: [1, 2, 3], "c": "a longer text"}',
+        '{"a": "x", "b": [1, 2, 3,], "c": "a longer text"}',
+        '{"a": "x", "b": [1, 2, 3}, "c": "a longer text"}',
+        '{"a": "x" "b": [1, 2, 3] "c": "a longer text"}',
+        '{"a": "\\x", "b": [1, 2, 3], "c": "a longer text"}',
+        '{"a": "x", "b": [1, 2, 3], // why\n"c": "a longer text"}',
+        '{"a": "x", "b": [01, 2, 3], "c": "a longer text"}',
+        '{"a": "x", "b": [yes, 2, 3], "c": "a longer text"}',
+        '{"a": "x", "b": [' + "1" * 500 + ', 2], "c": "a longer text"}',
+        '{"a": "x", "b": [1, 2, 3], "c" = "a longer text"}',
+        '{"a": "x", "b": [1, ;2, 3], "c": "a longer text"}',
+    ],
+)
+def test_what_is_not_strict_is_followed_too(text: str) -> None:
+    """Where the text needs repair, partial values come less often, and the end is the same."""
+    reader = JsonReader()
+    found = [reader.feed(char) for char in text]
+    assert any(each and each.get("a") for each in found)
+    assert reader.close() == read_json(text)
+
+
+def test_a_key_twice_is_followed_no_further() -> None:
+    """A key that comes twice is left to the reading of the whole."""
+    reader = JsonReader()
+    assert reader.feed('{"a": 1, "a": 2') is None
+    assert not reader.close().ok
+
+
+def test_too_deep_is_followed_no_further() -> None:
+    """Hostile nesting stops being followed."""
+    growth = Growth()
+    growth.feed("[" * 200)
+    assert growth.lost
+    growth.feed("]")
+    assert growth.lost
+
+
+def test_after_the_value() -> None:
+    """What follows a complete value changes nothing."""
+    growth = Growth()
+    growth.feed('{"a": 1} and then {"b"')
+    assert growth.done
+    growth.feed(": 2}")
+    assert growth.snapshot() == {"a": 1}
+
+
+def test_prose_is_no_value() -> None:
+    """As long as no value has started there is none."""
+    reader = JsonReader(int)
+    assert reader.feed("It is ") is None
+    assert reader.text == "It is "
+    assert reader.feed("7") is None
+    assert reader.close() == read_json("It is 7", int)
+    assert JsonReader().close() == read_json("")
+
+
+def test_chunks_are_text() -> None:
+    """A chunk that is no text is a `TypeError`."""
+    with pytest.raises(TypeError, match="`chunk` must be a str"):
+        JsonReader().feed(b"{")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "unit", ['{"a": [1, "text", null]}, ', '"' + "x" * 40 + '", ', "{'a': 1}, ", "<b> {x} word "]
+)
+def test_a_stream_is_linear(unit: str) -> None:
+    """A stream that is four times as long takes about four times as long, chunk by chunk."""
+
+    def taken(size: int) -> float:
+        text = "[" + unit * (size // len(unit))
+        best = 1e9
+        for _ in range(3):
+            reader = JsonReader()
+            start = time.process_time()
+            for at in range(0, len(text), 16):
+                reader.feed(text[at : at + 16])
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert taken(200_000) < 12 * taken(50_000) + 0.05
+
+
+def test_a_long_string_arrives_in_pieces() -> None:
+    """Of a very long string, partial values come less often but never stop."""
+    reader = JsonReader()
+    sizes = [len(reader.feed(piece)["a"]) for piece in ('{"a": "', *["x" * 50] * 2000)]
+    assert sizes[-1] > 80_000
+    assert sizes == sorted(sizes)
+    assert json.loads(reader.text + '"}') == {"a": "x" * 100_000}

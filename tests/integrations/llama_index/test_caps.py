@@ -1,0 +1,121 @@
+"""What happens when a run goes in circles or runs out of steps, as users reported it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from llama_index.core.agent.workflow import AgentWorkflow
+from workflows.errors import WorkflowRuntimeError
+
+from llama_index_loopmend import LoopGuardHook, PlannedAgentWorkflow, with_hooks
+from llama_index_loopmend.testing import ScriptedLLM, call
+from loopmend import StopReason
+from tests.integrations.llama_index.agents import ACT, add, fail, teed, watched
+from tests.integrations.llama_index.mended import Ran, native, planned, run, scripted
+
+ADD = call("add", a=1, b=2)
+ACTS: dict[str, Any] = {"react": ACT, "function": ADD, "code": "<execute>add(1, 2)</execute>"}
+WAYS = ("class", "wrapped", "planned workflow", "LlamaIndex's workflow")
+
+
+def guarded(way: str, kind: str, llm: ScriptedLLM, **options: Any) -> Any:
+    """Return an agent whose loops are guarded, in one of the ways."""
+    hook: list[Any] = [LoopGuardHook(**options)]
+    if way == "class":
+        return planned(kind, llm, hook=hook)
+    if way == "wrapped":
+        return with_hooks(native(kind, llm), hook)
+    if way == "planned workflow":
+        return PlannedAgentWorkflow(agents=[native(kind, llm)], hooks=hook)
+    return AgentWorkflow(agents=[planned(kind, llm, hook=hook)])
+
+
+def ended(ran: Ran) -> str:
+    """Return why loopmend ended a run."""
+    assert ran.output is not None
+    return str(ran.output["loopmend_ended"])
+
+
+@pytest.mark.parametrize("kind", list(ACTS))
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("method", ["force", "generate"])
+def test_issue_14843_an_answer_instead_of_an_error(way: str, kind: str, method: Any) -> None:
+    """At the limit the run ends with an answer from what was found, and says that it is none."""
+    llm = scripted(ACTS[kind], ACTS[kind], "So it is 3.")
+    ran = run(guarded(way, kind, llm), llm, max_iterations=2, early_stopping_method=method)
+    assert (ran.answer, ended(ran)) == ("So it is 3.", "max_iterations")
+    assert ran.prompts[2][-1].startswith("You have no steps left. Answer from what the tools")
+    assert any(text.endswith("3") for text in ran.prompts[2][1:-1])
+    assert ran.remembered[-1].endswith("So it is 3.")
+
+
+def test_issue_14843_the_error_is_yours_to_choose() -> None:
+    """With `on_cap="raise"` the limit is LlamaIndex's own affair."""
+    llm = scripted(ADD, repeat=True)
+    ran = run(guarded("class", "function", llm, on_cap="raise"), llm, max_iterations=2)
+    assert isinstance(ran.error, WorkflowRuntimeError)
+    with pytest.raises(ValueError, match="on_cap must be 'answer' or 'raise', not 'stop'"):
+        LoopGuardHook(on_cap="stop")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "last", ["", "I will use the add tool.", ConnectionError("down"), "Let me see. Action: add"]
+)
+def test_issue_14843_what_was_found_if_the_model_is_of_no_use(last: Any) -> None:
+    """Whatever the model says then, the user learns what was found."""
+    llm = scripted(ADD, ADD, last)
+    ran = run(guarded("class", "function", llm), llm, max_iterations=2)
+    assert ran.answer == "Stopped after 2 steps without an answer. What was found: add: 3"
+    llm = scripted(ADD, last)
+    ran = run(guarded("class", "function", llm), llm, max_iterations=1)
+    assert ran.answer == "Stopped after 1 steps without an answer."
+
+
+@pytest.mark.parametrize("said", ["Thought: done\nAnswer: 3", "Answer: 3", "3"])
+def test_issue_14843_a_label_is_no_part_of_the_answer(said: str) -> None:
+    """A model that goes on in the form of its prompt has still answered."""
+    llm = scripted(ACT, ACT, said)
+    assert run(guarded("class", "react", llm), llm, max_iterations=2).answer == "3"
+
+
+def test_issue_12209_the_model_is_told_of_its_last_step() -> None:
+    """Who has one step left is told to answer, and natively learns nothing."""
+    acts = [call("add", f"call_{n}", a=n, b=n) for n in range(2)]
+    for hooked in (False, True):
+        llm = scripted(*acts, "It is 2.")
+        agent = guarded("class", "function", llm) if hooked else native("function", llm)
+        ran = run(agent, llm, max_iterations=3)
+        told = ["This is your last step." in str(prompt) for prompt in ran.asked]
+        assert told == [False, False, hooked]
+        assert (ran.error is None) is hooked
+
+
+@pytest.mark.parametrize("kind", ["react", "function"])
+def test_issue_16982_the_same_call_again_and_again(kind: str) -> None:
+    """A model that repeats itself is told so, and stopped where that is wanted."""
+    llm = scripted(ACTS[kind], repeat=True)
+    theirs = run(native(kind, llm), llm, max_iterations=6)
+    assert isinstance(theirs.error, WorkflowRuntimeError)
+    llm = scripted(ACTS[kind], repeat=True)
+    ours = run(guarded("class", kind, llm, stop_after=3), llm, max_iterations=6)
+    assert ours.answer.startswith("Stopped: add was called 3 times with the same arguments")
+    assert (ended(ours), len(llm.asked)) == ("blocked", 3)
+    assert "You called add 2 times with the same arguments" in str(ours.asked[2])
+    assert "You called add" not in str(ours.asked[1])
+
+
+@pytest.mark.parametrize("way", [teed, watched])
+def test_a_stopped_loop_is_no_cap(way: Any) -> None:
+    """A trace tells a policy that stopped a loop from a limit that was reached."""
+    looped = guarded("class", "function", scripted(ADD, repeat=True), stop_after=3)
+    capped = guarded("class", "function", scripted(ADD, ADD, "So it is 3."))
+    assert way(looped).reason == StopReason.BLOCKED.value
+    assert way(capped, max_iterations=2).reason == StopReason.MAX_ITERATIONS.value
+
+
+def test_errors_are_told_to_the_model_as_results() -> None:
+    """What failed is not what was found."""
+    llm = scripted(call("fail", why="no"), ADD, "")
+    agent = planned("function", llm, hook=[LoopGuardHook()], tools=[fail, add])
+    assert run(agent, llm, max_iterations=2).answer == "Stopped after 2 steps without an answer."

@@ -1,0 +1,242 @@
+"""Step hooks: what they may say, in which order they are asked, and how agents get them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+from llama_index.core.agent.workflow import AgentOutput, FunctionAgent, ReActAgent
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from pydantic import Field
+
+from llama_index_loopmend import (
+    Accept,
+    AgentStep,
+    Answer,
+    AskAgain,
+    LoopGuardHook,
+    MetaSignalHook,
+    NormalizationHook,
+    PlannerStepHook,
+    Proceed,
+    StepHook,
+    TolerantReActOutputParser,
+    with_hooks,
+)
+from llama_index_loopmend.testing import ScriptedLLM, call
+from loopmend import StopReason
+from tests.integrations.llama_index.agents import ACT, FINISH, add
+from tests.integrations.llama_index.mended import (
+    ANSWERS,
+    CALLS,
+    KINDS,
+    NARRATED,
+    QUESTION,
+    native,
+    planned,
+    run,
+    scripted,
+)
+
+
+class Noting(StepHook):
+    """Tells the model something, and notes when it was asked."""
+
+    def __init__(self, name: str, log: list[str]) -> None:
+        self.name = name
+        self.log = log
+
+    async def before(self, step: AgentStep) -> Proceed:
+        """Tell its name."""
+        self.log.append(f"before {self.name} {step.iteration}")
+        return Proceed((f"I am {self.name}.",))
+
+    async def after(self, step: AgentStep, output: AgentOutput) -> None:
+        """Only look."""
+        self.log.append(f"after {self.name}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_order_of_hooks(kind: str) -> None:
+    """Before a step they are asked in their order, after it in the reverse one."""
+    log: list[str] = []
+    llm = scripted(CALLS[kind], ANSWERS[kind])
+    ran = run(planned(kind, llm, hook=[Noting("a", log), Noting("b", log)]), llm)
+    steps = [[f"before a {n}", f"before b {n}", "after b", "after a"] for n in range(2)]
+    assert log == [*steps[0], *steps[1]]
+    for prompt in ran.asked:
+        assert any("I am a.\n\nI am b." in (said.content or "") for said in prompt)
+    assert not any("I am a." in text for text in ran.remembered)
+
+
+class Answering(StepHook):
+    """Answers in the model's place."""
+
+    def __init__(self, *, late: bool) -> None:
+        self.late = late
+
+    async def before(self, step: AgentStep) -> Answer | None:
+        """Answer without a model call."""
+        return None if self.late else Answer("Not today.")
+
+    async def after(self, step: AgentStep, output: AgentOutput) -> Answer | None:
+        """Answer whatever the model says."""
+        return Answer("Not today.", StopReason.STUCK) if self.late else None
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hook_may_answer(kind: str, *, late: bool) -> None:
+    """Its answer ends the run, says why, and is what memory keeps."""
+    llm = scripted(CALLS[kind])
+    ran = run(planned(kind, llm, hook=[Answering(late=late)]), llm, max_iterations=1)
+    assert (ran.answer, len(llm.asked)) == ("Not today.", int(late))
+    assert ran.output is not None
+    assert ran.output["loopmend_ended"] == ("stuck" if late else "blocked")
+    assert [said.removeprefix("Thought: \nAnswer: ") for said in ran.remembered] == [
+        *(QUESTION, "Not today.")
+    ]
+
+
+class Wanting(StepHook):
+    """Asks again until the model says please."""
+
+    async def after(self, step: AgentStep, output: AgentOutput) -> AskAgain | Accept:
+        """Look for the word."""
+        said = output.response.content or ""
+        return Accept() if "please" in said else AskAgain.saying("Say please.")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hook_may_ask_again(kind: str) -> None:
+    """The model sees the words, and nothing of it stays."""
+    llm = scripted(ANSWERS[kind], f"{ANSWERS[kind]} please")
+    ran = run(planned(kind, llm, hook=[Wanting()]), llm)
+    assert ran.answer.endswith("please")
+    assert ran.prompts[1][-1] == "Say please."
+    assert len(ran.remembered) == 2
+    llm = scripted(ANSWERS[kind], repeat=True)
+    endless = run(planned(kind, llm, hook=[Wanting()]), llm)
+    assert isinstance(endless.error, RuntimeError)
+    assert len(llm.asked) == 10
+
+
+class Shouting(StepHook):
+    """Makes the answer louder."""
+
+    async def after(self, step: AgentStep, output: AgentOutput) -> Accept | None:
+        """Return another output in place of an answer."""
+        if output.tool_calls:
+            return None
+        said = ChatMessage(role=MessageRole.ASSISTANT, content="THREE!")
+        made = AgentOutput(response=said, current_agent_name=output.current_agent_name)
+        return Accept(made, "louder")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hook_may_replace_the_output(kind: str) -> None:
+    """What the run answers and memory keeps is the other output."""
+    llm = scripted(CALLS[kind], ANSWERS[kind])
+    ran = run(planned(kind, llm, hook=[Shouting()]), llm)
+    assert ran.answer == "THREE!"
+    assert ran.remembered[-1].endswith("THREE!")
+
+
+ALONE = {
+    "planner": PlannerStepHook,
+    "loops": LoopGuardHook,
+    "signals": MetaSignalHook,
+    "normalization": NormalizationHook,
+}
+
+
+@pytest.mark.parametrize("way", ["class", "wrapped"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ALONE)
+def test_each_hook_works_alone(name: str, kind: str, way: str) -> None:
+    """A clean run with any one hook is what it is without: answer, calls and memory."""
+    ends = []
+    for hooked in (False, True):
+        llm = scripted(CALLS[kind], ANSWERS[kind])
+        agent = native(kind, llm)
+        if hooked:
+            hook: list[Any] = [ALONE[name]()]
+            agent = with_hooks(agent, hook) if way == "wrapped" else planned(kind, llm, hook=hook)
+        ran = run(agent, llm)
+        ends.append((ran.answer, ran.made, [len(prompt) for prompt in ran.prompts]))
+    assert ends[0] == ends[1]
+
+
+def test_only_what_mends_gets_another_parser() -> None:
+    """An agent with hooks that do not mend reads as LlamaIndex does; your own parser stays."""
+    llm = scripted()
+    for hook, tolerant in ((NormalizationHook(), True), (LoopGuardHook(), False)):
+        wrapped = with_hooks(native("react", llm), [hook])
+        assert (type(wrapped.output_parser) is TolerantReActOutputParser) is tolerant
+        made = planned("react", llm, hook=[hook])
+        assert (type(made.output_parser) is TolerantReActOutputParser) is tolerant
+    agent = native("react", llm)
+    with_hooks(agent)
+    assert type(agent.output_parser) is not TolerantReActOutputParser
+
+
+class Mine(FunctionAgent):
+    """An agent class of somebody's own, with an attribute and a method."""
+
+    motto: str = Field(default="Be brief.")
+
+    def shout(self) -> str:
+        """Return the motto, louder."""
+        return self.motto.upper()
+
+
+def test_what_is_wrapped_is_all_there() -> None:
+    """Attributes, methods, class and dump are those of the agent, which stays as it is."""
+    agent = Mine(
+        llm=ScriptedLLM(script=[call("add", a=1, b=2), "3"]), tools=[add], motto="Be kind."
+    )
+    wrapped = with_hooks(agent, [NormalizationHook()])
+    assert isinstance(wrapped, Mine)
+    assert (wrapped.motto, wrapped.shout()) == ("Be kind.", "BE KIND.")
+    skipped = {"llm", "tools"}
+    assert wrapped.model_dump(exclude=skipped) == agent.model_dump(exclude=skipped)
+    wrapped.motto = "Be quick."
+    assert agent.motto == "Be kind."
+    assert type(agent) is Mine
+    assert wrapped.__doc__ == agent.__doc__
+    assert with_hooks(agent).__class__ is wrapped.__class__
+
+
+@pytest.mark.parametrize("wrong", [[None], ["hook"], [PlannerStepHook]])
+def test_only_hooks_are_hooks(wrong: Any) -> None:
+    """Something else is refused by name."""
+    with pytest.raises(TypeError, match="`hooks` must hold step hooks, not "):
+        with_hooks(native("react", scripted()), wrong)
+
+
+def test_a_reply_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser that the agent has anyway reads for the hook, and one correction is made."""
+    parsers: Any = import_module("llama_index_loopmend.parsers")
+    loop: Any = import_module("loopmend.mending.loop")
+    reads: list[str] = []
+    corrections: list[str] = []
+    read, word = parsers.read_turn, loop.correction
+
+    def counted(text: str, **options: Any) -> Any:
+        reads.append(text)
+        return read(text, **options)
+
+    def worded(failure: Any, *given: Any, **options: Any) -> Any:
+        corrections.append(failure.pattern.value)
+        return word(failure, *given, **options)
+
+    monkeypatch.setattr(parsers, "read_turn", counted)
+    monkeypatch.setattr("loopmend.reading.response.read_turn", counted)
+    monkeypatch.setattr(loop, "correction", worded)
+    monkeypatch.setattr(parsers, "correction", worded)
+    llm = scripted(NARRATED, ACT, FINISH)
+    agent = ReActAgent(llm=llm, tools=[add])
+    assert run(with_hooks(agent), llm).answer == "3"
+    assert reads == [NARRATED, ACT, FINISH]
+    assert corrections == ["narrated"]

@@ -1,0 +1,1 @@
+"""LangChain's own tests, with loopmend put in place. `make peers` runs them."""
