@@ -32,6 +32,7 @@ _CHILD: Final = re.compile(r"\s*<([^\W\d][\w.\-]{0,60})>")
 _DEEPEST: Final = 20
 _NUMBERED: Final = re.compile(r"(?:functions\.)?([^\W\d][\w.\-]*):\d{1,4}")
 _CALL_PREFIX: Final = re.compile(r"\Acall:\s*", re.IGNORECASE)
+_CDATA: Final = re.compile(r"\s*<!\[CDATA\[((?:(?!]]>).)*)]]>\s*", re.DOTALL)
 _TRUNCATED: Final = "The call is cut off."
 
 
@@ -309,6 +310,10 @@ class Body:
         single: Any = None
         for leaf in leaves:
             content = _content(self.text, leaf, leaf.attributes)
+            section = _CDATA.fullmatch(content) if leaf.label and isinstance(content, str) else None
+            if section:
+                content = type(content)(section[1])
+                self.collector.found.repairs.append(Repair("CDATA", (leaf.begin, leaf.stop)))
             if leaf.role is Role.KEY and leaf.label is None:
                 key = str(content).strip()
                 continue

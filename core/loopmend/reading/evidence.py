@@ -62,7 +62,7 @@ _CLOSING: Final = re.compile(
     r"(?:\s|[`;,.*_\]})>~]|</?[\w:\-|\uff5c]{1,60}>|<[|\uff5c][^>\n]{1,60}>)*"
 )
 _EMBEDS: Final = re.compile(r"[`\"')*]{0,3}[ \t]+[^\W\d_]")
-_RUNS_ON: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f][\"')\]\u201d*_`]{0,3}\s*\Z")
+_RUNS_ON: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964][\"')\]\u201d*_`]{0,3}\s*\Z")
 _NAMES: Final = {
     "quote": "a quotation",
     "table": "a table",
@@ -71,6 +71,9 @@ _NAMES: Final = {
     "struck": "struck-out text",
 }
 _LEADS_ON: Final = (":", "\uff1a", ",", "-", "\u2013", "\u2014")
+_MARK: Final = r"[ \t]*(?:[-*+\u2022]|\d{1,2}[.)]|\d\ufe0f?\u20e3|[a-z][.)])[ \t]*"
+_BULLET: Final = re.compile(_MARK)
+_ITEM: Final = re.compile(_MARK + r"[^\W\d_]")
 _SHORT_QUESTION: Final = 4
 _TAG: Final = re.compile(
     r"<(?P<slash>/?)(?P<name>[A-Za-z][\w.:\-]{0,40})(?:\s[^<>]{0,200})?(?P<void>/?)>"
@@ -142,14 +145,19 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
         lead = around.said(at, start)
         if (place := _place(text, start, end, lead, around)) is not None:
             return Doubt(f"it is in {place}", placed=True)
+        if candidate.form != "react" and _is_listed(text, at, start):
+            return Doubt("it is one of a list of other things")
         if _is_embedded(text, start, end):
             return Doubt("it is part of a sentence", placed=True)
         labelled = candidate.form == "react" and text[start - 1 : start] in ("", "\n")
         labelled = labelled or candidate.thought
         names = [call.name for call in candidate.calls]
+        if candidate.form == "react" and _says(candidate, lead):
+            at = end
+            continue
         first = candidate is candidates[0]
         alone = last and not text[text.rfind("\n", 0, start) + 1 : start].strip()
-        if not _leads(lead, names, labelled=labelled, first=first, alone=alone):
+        if not _leads(lead, _Stand(names, labelled, alone, first)):
             said = sentences(lead.rstrip()[-_MOST:])
             placed = bool(said) and refers(said[-1])
             return Doubt("the words before it do not announce it", placed=placed)
@@ -212,6 +220,27 @@ def _place(text: str, start: int, end: int, lead: str, around: Around) -> str | 
     return None
 
 
+def _is_listed(text: str, begin: int, start: int) -> bool:
+    """Tell whether a call is an item of a list whose item before it is none."""
+    lines = text[max(begin, start - _MOST) : start].rsplit("\n")
+    if not _BULLET.fullmatch(lines[-1]):
+        return False
+    above = next((line for line in reversed(lines[:-1]) if line.strip()), "")
+    return _ITEM.match(above) is not None
+
+
+def _says(candidate: Candidate, lead: str) -> bool:
+    """Tell whether what is said before a call is what the call itself says to somebody."""
+    said = sentences(lead[-_MOST:])
+    held = [v for call in candidate.calls for v in _texts(call.arguments) if len(v) < _MOST]
+    return bool(said) and any(all(s in told for s in said[-2:]) for told in map(sentences, held))
+
+
+def _texts(arguments: object) -> list[str]:
+    values = arguments.values() if isinstance(arguments, dict) else (arguments,)
+    return [value for value in values if isinstance(value, str)]
+
+
 def _is_embedded(text: str, start: int, end: int) -> bool:
     """Tell whether words stand on both sides of a call in its line, as around a word."""
     before = text[text.rfind("\n", 0, start) + 1 : start].rstrip(" \t`\"'(*")
@@ -219,63 +248,88 @@ def _is_embedded(text: str, start: int, end: int) -> bool:
     return before[-1:].isalpha() and after is not None
 
 
-def _leads(lead: str, names: list[str], *, labelled: bool, first: bool, alone: bool) -> bool:
-    """Tell whether the words before a call announce it, or say nothing of it.
+@dataclass(frozen=True, slots=True)
+class _Stand:
+    """What is known of a call beside the words before it."""
 
-    A header of its own, such as `Action:`, announces a call: then the words before it need not.
-    Nor need they if it stands alone: on a line of its own, and nothing is said after it.
-    """
+    names: list[str]
+    labelled: bool
+    """Whether a header of its own, such as `Action:`, announces it: then words need not."""
+    alone: bool
+    """Whether it stands on a line of its own and nothing is said after it: likewise."""
+    first: bool
+
+
+def _leads(lead: str, stand: _Stand) -> bool:
+    """Tell whether the words before a call announce it, or say nothing of it."""
     plain = without_emoji(lead).strip(" \t\n,;*_`-")
-    if not plain or (not first and not any(c.isalpha() for c in plain)):
+    if not plain or (not stand.first and not any(c.isalpha() for c in plain)):
         return True
     said = sentences(plain[-_MOST:])
     if not said:
         return True
     last = said[-1]
-    runs_on = _RUNS_ON.search(plain) is None
-    if plans(last, names) and not awaits(last):
+    if plans(last, stand.names) and not awaits(last):
         return True
-    if is_label(last, names):
+    if is_label(last, stand.names):
         rest = [s for s in said[:-1] if not is_label(s)]
-        return not rest or _is_harmless(rest[-1], names, labelled=labelled, alone=alone)
+        return not rest or _is_harmless(rest[-1], stand)
     if is_question(last):
-        return _may_be_asked(last, labelled=labelled)
-    if runs_on and is_step(last) and plain[-1:] not in _LEADS_ON:
-        return True
-    if runs_on and not (labelled and plain[-1:] not in _LEADS_ON and not is_unfinished(last)):
-        return _ends_ready(last, names, labelled=labelled, alone=alone)
-    if any(is_question(s) and asks_leave(s) for s in said[-2:-1]):
+        return _may_be_asked(last, labelled=stand.labelled)
+    if _RUNS_ON.search(plain) is None:
+        if is_step(last) and plain[-1:] not in _LEADS_ON:
+            return True
+        if not _is_finished(lead, plain, said, stand):
+            return _ends_ready(last, stand)
+    return not any(_hands_over(s, stand) for s in said[-2:-1]) and _is_harmless(last, stand)
+
+
+def _hands_over(sentence: str, stand: _Stand) -> bool:
+    """Tell whether the last sentence but one asks for leave, or presents a text."""
+    asks = is_question(sentence) and asks_leave(sentence)
+    return asks or (stand.alone and presents(sentence))
+
+
+def _is_finished(lead: str, plain: str, said: list[str], stand: _Stand) -> bool:
+    """Tell whether the last sentence ends before the call, although no full stop ends it.
+
+    Where a header follows, it does; so it does where somebody just talks, and a blank line follows.
+    """
+    if plain[-1:] in _LEADS_ON or is_unfinished(said[-1]):
         return False
-    if alone and any(presents(sentence) for sentence in said[-2:-1]):
-        return False  # the sentence before handed it over
-    return _is_harmless(last, names, labelled=labelled, alone=alone)
+    own = speaks_of_itself(said[-1])
+    if stand.labelled:
+        return own or not refers(said[-1])
+    talks = own or is_interjection(clauses(said[0])[0])
+    apart = lead[len(lead.rstrip()) :].count("\n") > 1
+    return stand.alone and apart and talks and not refers(said[-1])
 
 
-def _ends_ready(line: str, names: list[str], *, labelled: bool, alone: bool) -> bool:
+def _ends_ready(line: str, stand: _Stand) -> bool:
     """Tell whether a line comes to `here we go` or `one moment`, whatever it says before that."""
     *before, end = clauses(line)
-    ready = pauses(end) or (bool(before) and is_interjection(end))
-    return ready and all(_is_harmless(b, names, labelled=labelled, alone=alone) for b in before)
+    ready = pauses(end) or (bool(before) and is_label(end, stand.names))
+    return ready and all(_is_harmless(clause, stand) for clause in before)
 
 
-def _is_harmless(sentence: str, names: list[str], *, labelled: bool, alone: bool) -> bool:
+def _is_harmless(sentence: str, stand: _Stand) -> bool:
     """Tell whether a whole sentence before a call leaves it as it is.
 
     Who only shows a call goes on to say something of it, or points at it beforehand.
     """
     if awaits(sentence):
         return False
-    if plans(sentence, names):
+    if plans(sentence, stand.names):
         return True
     if is_question(sentence):
         return _may_be_asked(sentence, labelled=True)
     if refuses(sentence) or asks_leave(sentence) or declines(sentence):
         return False
-    if alone:
+    if stand.alone:
         return not presents(sentence)
-    if not labelled and reports(sentence):
+    if not stand.labelled and reports(sentence):
         return False
-    return not refers(sentence) or (labelled and speaks_of_itself(sentence))
+    return not refers(sentence) or (stand.labelled and speaks_of_itself(sentence))
 
 
 def _may_be_asked(question: str, *, labelled: bool) -> bool:

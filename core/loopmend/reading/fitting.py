@@ -16,7 +16,7 @@ from loopmend.reading.coercion import Coercion, JsonText, alike, guess, structur
 from loopmend.reading.inputs import positional_input, read_input
 from loopmend.reading.lexicon import role_of
 from loopmend.reading.pythonic import PythonCall
-from loopmend.reading.scalars import Tear
+from loopmend.reading.scalars import BareName, Tear
 from loopmend.reading.tools import Toolbox, ToolSpec, spelling_of
 from loopmend.reading.turn import Failure, FailurePattern, Repair
 from loopmend.reading.values import LenientError, Value, decode_value, verified
@@ -84,6 +84,9 @@ def fit(call: Call, tools: Toolbox | None, repairs: list[Repair]) -> ToolCall | 
         return Failure(FailurePattern.TRUNCATED, message, call.span, call.name)
     if call.twice is not None:
         return _twice(call.name, call.twice, call)
+    if (variable := _variable(call)) is not None:
+        message = f"`{call.name[:80]}` is called with a variable instead of a value: `{variable}`."
+        return Failure(FailurePattern.BAD_ARGUMENTS, message, call.span, call.name)
     repairs += call.repairs
     name = call.name.strip().replace("\\_", "_") if spec is None else spec.name
     if name != call.name:
@@ -91,6 +94,19 @@ def fit(call: Call, tools: Toolbox | None, repairs: list[Repair]) -> ToolCall | 
     if spec is None or not spec.known:
         return _loose(name, call)
     return _Fit(call, spec, repairs).run()
+
+
+def _variable(call: Call) -> str | None:
+    """Return an argument that is a variable of a program, which nobody here can look up."""
+    if not any(repair.what == "unquoted text" for repair in call.repairs):
+        return None
+    held = [call.arguments]
+    while held:
+        value = held.pop()
+        if isinstance(value, BareName):
+            return str(value[:80])
+        held += value.values() if isinstance(value, dict) else value if type(value) is list else ()
+    return None
 
 
 def _unknown(call: Call, tools: Toolbox) -> Failure:
@@ -316,6 +332,10 @@ class _Fit:
             if isinstance(new, (dict, list)) and kinds and not kinds & {"object", "array", "any"}:
                 return self._mistyped(name, kinds, arguments)
             new = self._chosen(new, schema)
+            if type(new) is int and kinds == {"string"}:
+                new = str(new)  # as it is written
+            if not _takes(kinds, new):
+                return self._mistyped(name, kinds, arguments)
             written = self.types.raw or isinstance(value, JsonText)
             if type(new) is not type(value) and not written:
                 self.repairs.append(Repair(f"type of `{name}`", self.call.span))
@@ -331,6 +351,22 @@ class _Fit:
             return value
         self.repairs.append(Repair(f"case of `{value[:60]}`", self.call.span))
         return chosen
+
+
+def _takes(kinds: set[str], value: Any) -> bool:
+    """Tell whether a value can be the number or the truth value that alone is taken.
+
+    Tools turn more into these than JSON does, but no text that says neither.
+    """
+    if not kinds or not kinds <= _EXACT or value is None or isinstance(value, (dict, list)):
+        return True
+    if isinstance(value, str):
+        return "boolean" in kinds and value.strip().lower() in _TRUTH
+    return isinstance(value, int) or "number" in kinds
+
+
+_EXACT: Final = {"integer", "number", "boolean", "null"}
+_TRUTH: Final = {"true", "false", "yes", "no", "on", "off", "t", "f", "y", "n", "1", "0"}
 
 
 def _listed(kinds: set[str]) -> str:

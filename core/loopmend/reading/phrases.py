@@ -11,7 +11,13 @@ import re
 from typing import Final
 
 SENTENCE: Final = re.compile(
-    r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]*_\u201d]{0,3}(?:\s+|(?=[\u4e00-\u9fff\u3040-\u30ff]))|\n+|(?<=[\u3002\uff01\uff1f])"
+    r"(?<=[.!?\u2026\u3002\uff01\uff1f\u0964])[\"')\]*_\u201d]{0,3}(?:\s+|(?=[\u4e00-\u9fff\u3040-\u30ff]))|\n+|(?<=[\u3002\uff01\uff1f])"
+)
+# Short forms without their apostrophe, as one types in haste.
+CONTRACTED: Final = re.compile(
+    r"\b(let)(s)\b|\b(i)(m|ve)\b|(?:^|(?<=[.,!?;] )|(?<=\bso )|(?<=\band )|(?<=\bok ))(i)(ll)(?= )"
+    r"|\b(don|doesn|didn|won|can|isn|aren|wasn|wouldn|couldn|shouldn|hasn|haven|mustn)(t)\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 DECORATION: Final = " \t\n*_~`#>|-\u2013\u2014\u2022\u00b7\"'\u201c\u201d()[]"
 EMOJI: Final = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]")
@@ -115,7 +121,8 @@ FOREIGN_SAYING: Final = re.compile(
 # How other languages deny.
 FOREIGN_NOT: Final = (
     r"\b(?:nichts?|nada|rien|niente|niets|ничего|kein\w*|nie|niemals|keinesfalls|pas|jamais|aucun\w*|não|nunca|jamás|ningún|niet|geen"
-    r"|non|mai|не|нельзя|никогда|inte|ikke|değil)\b|[不没沒別别勿未莫]|ません|ない|ずに|せず|않|못|말고"
+    r"|non|mai|не|нельзя|никогда|inte|ikke|değil|tidak|jangan|không|đừng)\b|[不没沒別别勿未莫]|ません|ない|ずに|せず"
+    r"|않|못|말고|नहीं|\bमत\b|\bلا\b|\bلن\b|\bلم\b|ไม่"
 )
 NEGATION: Final = re.compile(
     r"\b(?:not|never|no|nor|none|nothing|nobody|cannot|without|neither|instead|rather than)\b"
@@ -141,6 +148,7 @@ LEAVE: Final = re.compile(
     re.IGNORECASE,
 )
 AWAITS: Final = re.compile(
+    r"\bwait(?:ing)? (?:for|on) you|"
     r"^(?:please )?(?:reply|respond|say|confirm|type|answer|tell me)\b|\b(?:until|once|after|when|as soon as) (?:you|then)\b"
     r"|\byour (?:ok|okay|approval|confirmation|consent|go-ahead|permission)\b|\bonly (?:if|after|when|with)\b"
     r"|\bwarte auf (?:ihr|dein)|\b(?:once|when|after|if|as soon as)\b(?:(?!\bi\b).){0,40}\b(?:approv|agree|sign|allow|permit|consent|okay|confirm)\w*",
@@ -306,6 +314,8 @@ STEP: Final = re.compile(
     r"^(?:step|phase|task)\s*#?\d{1,2}(?:\s*(?:/|of)\s*\d{1,2})?\s*[-:.)\u2013\u2014]+\s*(?P<rest>.+)",
     re.IGNORECASE | re.DOTALL,
 )
+# A numbered caption, such as `Figure 3:`.
+CAPTION: Final = re.compile(r"^[^\W\d_]{1,20} \d{1,3}(?:\.\d{1,3})?[.:)\u2013\u2014] ")
 # Where a clause begins within a sentence.
 WITHIN: Final = re.compile(r"[,;:]\s+|\s[\u2013\u2014-]\s+")
 # What follows says what is found or held, not what is done.

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from loopmend.reading.fitting import Call
 from loopmend.reading.inputs import unquoted
-from loopmend.reading.lexicon import Role
+from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.nodes import Kind, Node
 from loopmend.reading.pythonic import read_call
 from loopmend.reading.scalars import Tear
@@ -60,8 +60,15 @@ class ReactRun:
     repairs: list[Repair] = field(default_factory=list)
 
 
+_MARKED_LINE: Final = re.compile(
+    r"^[ \t]{0,20}(?:<\|?(?P<tag>[^\W\d][\w\-]{0,40})"
+    r"|\{\s{0,20}\"\w{1,40}\"\s{0,20}:\s{0,20}\"(?P<name>[^\"\n]{1,80})\")",
+    re.MULTILINE,
+)
 _SAID: Final = re.compile(r"\S")
 _SHORT: Final = 400
+_FAR: Final = 4000
+"""Words that take an input back stand this near to its start or to its end."""
 _FINAL: Final = frozenset({"finish", "final answer", "final", "respond", "answer", "final_answer"})
 _NO_TOOL: Final = frozenset(
     {"none", "null", "n/a", "na", "no action", "no tool", "no tool needed", "nothing", "-"}
@@ -111,7 +118,9 @@ class _Reader:
         self.called = False
         self.observed = False
         self.transcript = False
-        """Whether somebody else speaks first."""
+        """Whether somebody else speaks first, or is answered."""
+        self.answers = False
+        """Whether what the assistant says would answer somebody."""
         self.first: bool | None = None
         """Whether nothing is said before the thought."""
 
@@ -123,8 +132,7 @@ class _Reader:
                 at = self._inner(at)
                 continue
             self.result.headers += header.strong
-            other = header.role is Role.SPEAKER and header.words[-1:] != ("assistant",)
-            self.transcript = self.transcript or (other and self._starts(header.start))
+            self._note_speaker(header)
             if self.called and header.strong and header.role in (Role.OBSERVATION, Role.THINK):
                 self.result.observed = header.start
                 self.result.next = len(self.nodes)
@@ -188,9 +196,19 @@ class _Reader:
         self.result.thought_texts.append((node.begin, end))
         self.result.thinks = self.thinks
 
+    def _note_speaker(self, header: Header) -> None:
+        """Note who speaks: where somebody is answered, the text is a transcript."""
+        if header.role is not Role.SPEAKER:
+            return
+        if header.words[-1:] == ("assistant",):
+            self.transcript = self.transcript or self.answers
+        else:
+            self.answers = True
+            self.transcript = self.transcript or self._starts(header.start)
+
     def _inner(self, at: int) -> int:
         """Leave what stands under a header in another form to others."""
-        self.result.inner.append((self.nodes[at], None))
+        self.result.inner.append((self.nodes[at], "a transcript" if self.transcript else None))
         return at + 1
 
     def _observation(self, at: int) -> int:
@@ -453,12 +471,31 @@ class _Reader:
             torn = self._torn(node.begin, end) if text[0] == "{" else None
             if torn is not None:
                 return self._made(at, name, torn.value, (start, end), self._after(given, end), torn)
-        if any(refuses(sentence) for sentence in sentences(text.partition("\n")[2])):
+        below = text.partition("\n")[2]
+        if self._announces_another(below[:_FAR]):
+            message = f"Another call follows the input of `{name[:80]}`, or is part of it."
+            failed = Failure(FailurePattern.MALFORMED, message, (start, end), name)
+            self._candidate(ReactCandidate((start, end), failure=failed), at)
+            return self._after(given, end)
+        if any(refuses(s) for s in (*sentences(below[:_FAR]), *sentences(below[_FAR:][-_FAR:]))):
             message = f"The words after the input of `{name[:80]}` may take it back."
             failed = Failure(FailurePattern.MALFORMED, message, (start, end), name)
             self._candidate(ReactCandidate((start, end), failure=failed), at)
             return self._after(given, end)
-        return self._made(at, name, unquoted(text), (start, end), self._after(given, end))
+        plain = unquoted(text)
+        if plain != text:
+            self.result.repairs.append(Repair("quotes around the input", (node.begin, end)))
+        return self._made(at, name, plain, (start, end), self._after(given, end))
+
+    def _announces_another(self, below: str) -> bool:
+        """Tell whether a line below the first of an input begins a call in another form."""
+        for line in _MARKED_LINE.finditer(below):
+            tag, name = line["tag"], line["name"]
+            if tag is not None and role_of(tag) is Role.CALL:
+                return True
+            if name is not None and self.tools is not None and self.tools.find(name) is not None:
+                return True
+        return False
 
     def _torn(self, begin: int, end: int) -> Value:
         """Return what there is of an input that stops in the middle."""

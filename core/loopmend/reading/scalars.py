@@ -7,7 +7,7 @@ from enum import IntEnum
 from math import isinf
 from typing import Any, Final
 
-__all__ = ["QUOTES", "TOKEN_QUOTES", "LenientError", "ScalarScanner", "Tear"]
+__all__ = ["QUOTES", "TOKEN_QUOTES", "BareName", "LenientError", "ScalarScanner", "Tear"]
 
 _SKIP: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*)+", re.DOTALL)
 _SKIPPED: Final = frozenset("/# \n\t\r\v\f")
@@ -22,7 +22,15 @@ _BYTE: Final = re.compile(r"\\x([0-9a-fA-F]{2})")
 _NOT_NUMBERS: Final = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})
 _PLAINLY_AFTER: Final = frozenset("}]:\uff1a\uff0c")
 _MOST_REPAIRS: Final = 100
+_MOST_STRAY: Final = 4000
+"""A text of more unescaped quotes than this is quotes and little else."""
 _LONGEST_INTEGER: Final = 300
+# As a number it would lose its zeros.
+_PADDED: Final = re.compile(r"[-+]?0\d")
+# Something called, looked up or added to; a string with a prefix.
+_CODE: Final = re.compile(
+    r"[^\W\d][\w.]{0,200}(?:[(\[]|\s{0,20}\+\s{0,20}[\"'\w(])|[A-Za-z]{1,2}[\"']"
+)
 _QUOTE_REACH: Final = 2000
 _AFTER: Final = (
     r"""\s*(?:[}\]%s]|[:\uff1a\uff0c]|,\s*(?:["'`\u201c\u2018\w\[{(}\])/#-]|$)|\n|$|//|/\*|#"""
@@ -81,6 +89,12 @@ class LenientError(ValueError):
         self.too_deep = too_deep
 
 
+class BareName(str):
+    """Unquoted text that a program would take for a variable, a call or an f-string; or `???`."""
+
+    __slots__ = ()
+
+
 class Tear(IntEnum):
     """How sure a value is that the text stops in."""
 
@@ -95,7 +109,7 @@ class Tear(IntEnum):
 class ScalarScanner:
     """Reads scalars one after the other, and notes what it had to put right."""
 
-    __slots__ = ("at", "parentheses", "repairs", "text", "torn", "twice")
+    __slots__ = ("at", "parentheses", "repairs", "stray", "text", "torn", "twice")
 
     def __init__(self, text: str, position: int = 0, *, parentheses: int = 0) -> None:
         self.text = text
@@ -103,6 +117,8 @@ class ScalarScanner:
         self.parentheses = parentheses
         self.repairs: list[tuple[str, int]] = []
         self.torn = Tear.WHOLE
+        self.stray = 0
+        """How many quotes were taken as parts of strings."""
         self.twice: str | None = None
         """A key that an object has twice."""
 
@@ -161,8 +177,16 @@ class ScalarScanner:
                 self.at = at + 1
                 return "".join(pieces)
             else:
-                self.mend("unescaped quote in a string", at)
-                self.at = at + 1
+                self._keep_quote(at)
+
+    def _keep_quote(self, at: int) -> None:
+        """Take a quote as part of the string that it stands in."""
+        self.stray += 1
+        if self.stray > _MOST_STRAY:
+            msg = "more quotes than a string holds"
+            raise LenientError(msg, at)
+        self.mend("unescaped quote in a string", at)
+        self.at = at + 1
 
     def _plain(self, begin: int, closing: str) -> str | None:
         """Read a string that plainly ends at the first quote, as most do."""
@@ -236,7 +260,7 @@ class ScalarScanner:
         """Read a number, a literal or unquoted text."""
         text, start = self.text, self.at
         number = _NUMBER.match(text, start)
-        if number:
+        if number and not _PADDED.match(text, start):
             self.at = number.end()
             return self._number(number[0])
         stop = self._bare_end(start)
@@ -258,7 +282,8 @@ class ScalarScanner:
         if stop == len(text):
             self.tear(Tear.CUT)
         self.mend("unquoted text", start)
-        return word
+        named = ("_" in word and word.isidentifier()) or _CODE.match(word)
+        return BareName(word) if named or not any(map(str.isalnum, word)) else word
 
     def _bare_end(self, start: int) -> int:
         """Return where unquoted text ends: at a comma, line end or bracket that is not its own."""

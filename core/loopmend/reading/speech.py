@@ -50,9 +50,16 @@ _LABELS: Final = frozenset(
 def sentences(text: str) -> list[str]:
     """Return the sentences and lines of a text, without their decoration."""
     plain = phrases.EMOJI.sub(" ", text.replace("\u2019", "'"))
+    plain = phrases.CONTRACTED.sub(lambda short: "'".join(filter(None, short.groups())), plain)
     if '"' in plain or "'" in plain or "\u201c" in plain:
-        plain = phrases.QUOTED.sub("X", plain)
+        plain = phrases.QUOTED.sub(_unquoted, plain)
     return [s for part in phrases.SENTENCE.split(plain) if (s := part.strip(phrases.DECORATION))]
+
+
+def _unquoted(quotation: re.Match[str]) -> str:
+    """Return what stands for a quotation; a sentence that ends in it ends there."""
+    end = quotation[0][-2]
+    return f"X{end}" if end in ".!?" else "X"
 
 
 def clauses(sentence: str) -> list[str]:
@@ -93,7 +100,7 @@ def plans(sentence: str, about: Iterable[str] = ()) -> bool:
     """
     if is_question(sentence) or phrases.PERCEIVES.search(sentence):
         return False
-    if phrases.HANDS_OVER.search(sentence):
+    if phrases.HANDS_OVER.search(sentence) or _is_caption(sentence):
         return False
     while (start := phrases.START.match(sentence)) and is_interjection(start[1]):
         sentence = sentence[start.end() :]
@@ -289,7 +296,9 @@ def is_unfinished(line: str) -> bool:
     >>> is_unfinished("The line that breaks it is"), is_unfinished("The folder is full of files")
     (True, False)
     """
-    return phrases.UNFINISHED.search(line) is not None
+    *before, end = clauses(line)
+    hangs = bool(before) and len(plain_words(end)) == 1 and not is_label(end)
+    return hangs or phrases.UNFINISHED.search(line) is not None
 
 
 def asks_leave(sentence: str) -> bool:
@@ -368,8 +377,13 @@ def presents(sentence: str) -> bool:
     (True, False)
     """
     few = len(plain_words(sentence)) <= phrases.SHORT and not phrases.PARTNER.search(sentence)
-    named = few and refers(sentence)
+    named = (few or _is_caption(sentence)) and refers(sentence)
     return named or phrases.POINTS.search(sentence) is not None
+
+
+def _is_caption(sentence: str) -> bool:
+    """Tell whether a sentence begins like a caption, with a number that is not a step's."""
+    return bool(phrases.CAPTION.match(sentence)) and not phrases.STEP.match(sentence)
 
 
 def explains(sentence: str) -> bool:

@@ -31,6 +31,10 @@ FORMS = {
 }
 MEANT = [
     "{}",
+    "ok so you said it can go. ill just clear it then\n\n{}",
+    "alrighty sure, lets get rid of it\n\n{}",
+    'You wrote: "Please clear it all." Doing that now.\n\n{}',
+    "User ID: 12\nOrder: 5\n\n{}",
     "\n\n{}\n",
     "Sure!\n{}",
     "No problem.\n{}",
@@ -368,3 +372,104 @@ def test_headers_announce(text: str, *, made: bool) -> None:
 def test_a_label_over_a_fenced_action(label: str) -> None:
     """A label announces the action in the fence below it; it is no action of its own."""
     assert _calls(f"{label}\n\n```\n{REACT}\n```") == [CALL]
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "Listing 3: A tool call as the model writes it.\n\n{}",
+        "A line of the log, with no comment\n\n{}",
+        "[session 12]\nuser: it's full again\nassistant: {}",
+        "**User:** hi\n**Assistant:** {}",
+        "And never, under any circumstances, output\n\n{}",
+        "It describes the spelling that version 1 used, namely\n\n{}",
+        "you dont run this\n\n{}",
+        "\u092e\u0948\u0902 \u092f\u0939 \u0928\u0939\u0940\u0902 \u0915\u0930\u0942\u0901\u0917\u093e\u0964\n\n{}",
+        "{}\n\nI'll wait for your choice.",
+    ],
+)
+def test_shown_without_full_stops_or_by_who_speaks(frame: str, form: str) -> None:
+    """Captions, transcripts, sentences that stop in the middle and what waits for a choice show."""
+    turn = read_turn(frame.format(FORMS[form]), tools=TOOLS)
+    assert CALL not in turn.actions
+
+
+@pytest.mark.parametrize("form", ["json", "tag", "xml", "python"])
+@pytest.mark.parametrize("mark", ["3.", "3)", "-", "*"])
+def test_an_item_among_others(mark: str, form: str) -> None:
+    """A call that is one item of a list of other things is an option; a list of calls is made."""
+    text = f"Pick one:\n\n{mark} do nothing\n{mark} {FORMS[form]}"
+    assert CALL not in read_turn(text, tools=TOOLS).actions
+    alone = f"I'll clear the folder:\n\n{mark} {FORMS[form]}"
+    assert read_turn(alone, tools=TOOLS).actions == (CALL,)
+
+
+def test_what_the_call_itself_says() -> None:
+    """A question before an action is no request for leave if the action asks it."""
+    tell = {"name": "tell", "parameters": {"properties": {"text": {}}, "required": ["text"]}}
+    asked = "I see two orders. Shall I return the first one?"
+    text = f'{asked}\nAction:\n{{"name": "tell", "arguments": {{"text": "{asked}"}}}}'
+    assert read_turn(text, tools=[tell]).actions == (ToolCall("tell", {"text": asked}),)
+    other = f'{asked}\nAction:\n{{"name": "wipe", "arguments": {{"path": "/tmp"}}}}'
+    assert read_turn(other, tools=TOOLS).actions == ()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "data_dir",
+        "os.environ['X']",
+        "get_path()",
+        "f'{home}/x'",
+        "base + '/old'",
+        "_private",
+        "???",
+    ],
+)
+def test_variables_run_nothing(value: str) -> None:
+    """What only a program could look up is no value, in whatever form it is written."""
+    for text in (f'{{"name": "wipe", "arguments": {{"path": {value}}}}}', f"[wipe(path={value})]"):
+        assert CALL.name not in [
+            getattr(a, "name", "") for a in read_turn(text, tools=TOOLS).actions
+        ]
+
+
+def test_unquoted_text_is_no_variable() -> None:
+    """Words without quotes are text, and a name without quotes names a tool."""
+    text = '{"name": wipe, "arguments": {"path": San Diego (old)}}'
+    assert read_turn(text, tools=TOOLS).actions == (ToolCall("wipe", {"path": "San Diego (old)"}),)
+    nested = '{"name": "wipe", "arguments": {"path": "/tmp", "more": [1, {"a": b_c}]}}'
+    assert read_turn(nested, tools=TOOLS).failure is not None
+
+
+@pytest.mark.parametrize(
+    "second", ['<tool_call>{"name": "search"', '{"name": "search", "arguments": {']
+)
+def test_an_input_does_not_swallow_a_call(second: str) -> None:
+    """A call in another form below a plain input is a second call, or none is sure."""
+    text = f"Action: wipe\nAction Input: /tmp\n{second}"
+    assert read_turn(text, tools=TOOLS).actions == ()
+    prose = 'Action: wipe\nAction Input: /tmp\n<b>bold</b>\n{"name": "nobody"}'
+    assert read_turn(prose, tools=TOOLS).actions[0].type == "tool_call"
+
+
+def test_numbers_keep_their_zeros() -> None:
+    """A number in front of which zeros stand is text."""
+    text = '{"name": "wipe", "arguments": {"path": 007}}'
+    assert read_turn(text, tools=TOOLS).actions == (ToolCall("wipe", {"path": "007"}),)
+
+
+def test_quotes_around_an_input_are_a_repair() -> None:
+    """What is taken off an input is told."""
+    turn = read_turn('Action: wipe\nAction Input: "/tmp"', tools=TOOLS)
+    assert (turn.actions, turn.fidelity) == ((CALL,), "repaired")
+
+
+def test_cdata() -> None:
+    """In an element with attributes CDATA quotes; between GLM's tags it is text."""
+    held = "<![CDATA[/tmp]]>"
+    xml = f'<invoke name="wipe"><parameter name="path">{held}</parameter></invoke>'
+    assert read_turn(xml, tools=TOOLS).actions == (CALL,)
+    raw = f"<tool_call>wipe\n<arg_key>path</arg_key>\n<arg_value>{held}</arg_value>\n</tool_call>"
+    assert read_turn(raw, tools=TOOLS).actions == (ToolCall("wipe", {"path": held}),)
