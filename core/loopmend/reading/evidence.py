@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Final
 
 from loopmend.reading.candidates import Candidate, Found
-from loopmend.reading.lexicon import Role, role_of
+from loopmend.reading.places import Places
 from loopmend.reading.speech import (
     asks_for_more,
     asks_leave,
@@ -23,6 +23,7 @@ from loopmend.reading.speech import (
     closes,
     declines,
     explains,
+    goes_on,
     is_interjection,
     is_label,
     is_question,
@@ -42,44 +43,12 @@ from loopmend.reading.speech import (
 
 __all__ = ["Around", "Doubt", "merged", "why_not_meant"]
 
-_PREFIX: Final = re.compile(
-    r"[ \t]*(?:(?P<quote>>)|(?P<table>\|)|(?P<comment>(?:#|//|--|;|%|/\*)[ \t])|(?P<prompt>\$ |>>> |In \[\d*\]: )|(?P<struck>~~))"
-)
-_OPENING: Final = {
-    '"': '"',
-    "'": "'",
-    "\u201c": "\u201d\u201c",
-    "\u00ab": "\u00bb",
-    "\u201e": "\u201c\u201d",
-    "\u300c": "\u300d",
-    "\u2018": "\u2019",
-    "(": ")",
-    "`": "`",
-    "\u300e": "\u300f",
-    "\u2039": "\u203a",
-}
 _CLOSING: Final = re.compile(
     r"(?:\s|[`;,.*_\]})>~]|</?[\w:\-|\uff5c]{1,60}>|<[|\uff5c][^>\n]{1,60}>)*"
 )
-_EMBEDS: Final = re.compile(r"[`\"')*]{0,3}[ \t]+[^\W\d_]")
 _RUNS_ON: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964][\"')\]\u201d*_`]{0,3}\s*\Z")
-_NAMES: Final = {
-    "quote": "a quotation",
-    "table": "a table",
-    "comment": "a comment",
-    "prompt": "a prompt",
-    "struck": "struck-out text",
-}
 _LEADS_ON: Final = (":", "\uff1a", ",", "-", "\u2013", "\u2014")
-_MARK: Final = r"[ \t]*(?:[-*+\u2022]|\d{1,2}[.)]|\d\ufe0f?\u20e3|[a-z][.)])[ \t]*"
-_BULLET: Final = re.compile(_MARK)
-_ITEM: Final = re.compile(_MARK + r"[^\W\d_]")
 _SHORT_QUESTION: Final = 4
-_TAG: Final = re.compile(
-    r"<(?P<slash>/?)(?P<name>[A-Za-z][\w.:\-]{0,40})(?:\s[^<>]{0,200})?(?P<void>/?)>"
-)
-_DEEPEST: Final = 50
-_WRAPPERS: Final = frozenset({"pre", "code", "p", "div", "b"})
 _MOST: Final = 4000
 
 
@@ -132,101 +101,28 @@ class Doubt:
 def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
     """Return why calls may only be shown, or `None` if they are surely meant."""
     text = around.text
-    at = around.start
-    tags = _OpenTags(text)
+    places = Places(text, around.start)
     tail = around.said(candidates[-1].span[1], around.end)
     last = not _sentences(_after_closing(tail))
     for candidate in candidates:
-        if candidate.shown is not None:
-            return Doubt(f"it is in {candidate.shown}", placed=True)
-        start, end = candidate.span
-        if tags.around(start, end):
-            return Doubt("it is in markup that is not a call", placed=True)
-        lead = around.said(at, start)
-        if (place := _place(text, start, end, lead, around)) is not None:
+        start = candidate.span[0]
+        lead = around.said(places.at, start)
+        if (place := places.of(candidate, lead)) is not None:
             return Doubt(f"it is in {place}", placed=True)
-        if candidate.form != "react" and _is_listed(text, at, start):
-            return Doubt("it is one of a list of other things")
-        if _is_embedded(text, start, end):
-            return Doubt("it is part of a sentence", placed=True)
         labelled = candidate.form == "react" and text[start - 1 : start] in ("", "\n")
         labelled = labelled or candidate.thought
         names = [call.name for call in candidate.calls]
-        if candidate.form == "react" and _says(candidate, lead):
-            at = end
-            continue
         first = candidate is candidates[0]
         alone = last and not text[text.rfind("\n", 0, start) + 1 : start].strip()
-        if not _leads(lead, _Stand(names, labelled, alone, first)):
+        told = candidate.form == "react" and _says(candidate, lead)
+        if not (told or _leads(lead, _Stand(names, labelled, alone, first))):
             said = sentences(lead.rstrip()[-_MOST:])
             placed = bool(said) and refers(said[-1])
             return Doubt("the words before it do not announce it", placed=placed)
-        at = end
     planned = not last and any(plans(s, names) for s in sentences(lead[-_MOST:])[-1:])
     if not _follows(tail, planned=planned, thought=candidates[-1].thought):
         return Doubt("the words after it may take it back")
     return None
-
-
-class _OpenTags:
-    """Which elements that mean nothing here a place stands in, asked from left to right."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self.open: list[tuple[str, int]] = []
-        self.folded = text.lower()
-        self.closes: dict[str, int] = {}
-
-    def around(self, start: int, end: int) -> bool:
-        """Tell whether a span stands in an element that is not a wrapper of all there is."""
-        for tag in _TAG.finditer(self.text, self.at, start):
-            name = tag["name"].lower()
-            if tag["slash"]:
-                while any(name == opened for opened, _ in self.open):
-                    if self.open.pop()[0] == name:
-                        break
-            elif not tag["void"] and len(self.open) < _DEEPEST and self._is_foreign(name):
-                self.open.append((name, tag.start()))
-        self.at = max(self.at, end)
-        return any(self._is_element(name, begin, end) for name, begin in self.open)
-
-    @staticmethod
-    def _is_foreign(name: str) -> bool:
-        return role_of(name, every=False) in (None, Role.SHOWN)
-
-    def _is_element(self, name: str, begin: int, end: int) -> bool:
-        """Tell whether an element is closed behind a place, and is not all there is."""
-        close = self.closes.get(name, 0)
-        if close != -1 and close < end:
-            close = self.closes[name] = self.folded.find(f"</{name}", end)
-        if close == -1 or name not in _WRAPPERS:
-            return close != -1
-        around = self.text[:begin] + self.text[close:].partition(">")[2]
-        return bool(_TAG.sub("", around).strip())
-
-
-def _place(text: str, start: int, end: int, lead: str, around: Around) -> str | None:
-    """Return what a span of the text stands in by its line and its quotes."""
-    begin = text.rfind("\n", 0, start) + 1
-    prefix = _PREFIX.match(text, max(begin, around.start), start)
-    if prefix and prefix.lastgroup:
-        return _NAMES[prefix.lastgroup]
-    before = lead.rstrip()[-1:]
-    if before in _OPENING:
-        after = text[end : end + 3].lstrip(" ;,.")[:1]
-        if after and after in _OPENING[before] and lead.rstrip()[:-1].strip():
-            return "a quotation"
-    return None
-
-
-def _is_listed(text: str, begin: int, start: int) -> bool:
-    """Tell whether a call is an item of a list whose item before it is none."""
-    lines = text[max(begin, start - _MOST) : start].rsplit("\n")
-    if not _BULLET.fullmatch(lines[-1]):
-        return False
-    above = next((line for line in reversed(lines[:-1]) if line.strip()), "")
-    return _ITEM.match(above) is not None
 
 
 def _says(candidate: Candidate, lead: str) -> bool:
@@ -239,13 +135,6 @@ def _says(candidate: Candidate, lead: str) -> bool:
 def _texts(arguments: object) -> list[str]:
     values = arguments.values() if isinstance(arguments, dict) else (arguments,)
     return [value for value in values if isinstance(value, str)]
-
-
-def _is_embedded(text: str, start: int, end: int) -> bool:
-    """Tell whether words stand on both sides of a call in its line, as around a word."""
-    before = text[text.rfind("\n", 0, start) + 1 : start].rstrip(" \t`\"'(*")
-    after = _EMBEDS.match(text, end)
-    return before[-1:].isalpha() and after is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,7 +249,7 @@ def _follows(tail: str, *, planned: bool, thought: bool) -> bool:
     if not said:
         return not any(c.isalnum() for c in rest)
     first = said[0]
-    explained = explains(first) or closes(first) or plans(first) or is_label(first)
+    explained = explains(first) or closes(first) or goes_on(first) or is_label(first)
     if not (planned or thought or explained):
         return False
     said = [s for s in said if not asks_for_more(s)]

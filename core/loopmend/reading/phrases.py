@@ -20,7 +20,9 @@ CONTRACTED: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 DECORATION: Final = " \t\n*_~`#>|-\u2013\u2014\u2022\u00b7\"'\u201c\u201d()[]"
-EMOJI: Final = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]")
+EMOJI: Final = re.compile(
+    "[\u20e3\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f]+"
+)
 
 # -- the senses of verbs
 
@@ -225,7 +227,7 @@ ACT: Final = (
 )
 REFUSES: Final = re.compile(
     rf"(?:\bnot|n't|\bcannot|\bnever|\bwithout)\s+(?:\w+\s+){{0,2}}(?:{ACT})\w*"
-    r"|\b(?:refus\w*|declin\w*|ignor\w*|forbidden|forbid\w*|prohibited|unsafe|dangerous|harmful"
+    r"|\b(?:no (?:\w+ )?(?:action|call|command|tool)s?|refus\w*|declin\w*|ignor\w*|forbidden|forbid\w*|prohibited|unsafe|dangerous|harmful"
     r"|suspicious|malicious|inject\w*|hostile|phishing|attacker\w*|hypothetical\w*|pretend\w*|suppose"
     rf"|imagine|verboten)\b|\bnobody (?:may|must|should|shall|is allowed)\b|{FOREIGN_NOT}",
     re.IGNORECASE,
@@ -249,15 +251,17 @@ INTERJECTION: Final = frozenset(
         "tamam tabii hallo bonjour hola olá ciao привет 你好 こんにちは 안녕하세요"
     ).split()
 )
+# Who may be named before what a model says.
+SPEAKERS: Final = frozenset({"assistant", "model", "ai", "bot", "agent"})
 LABEL_WORDS: Final = frozenset(
     (
-        "assistant model ai bot status progress here here's that's is are the this my our your now corrected right proper updated calling executing running invoking using making "
+        "status progress here here's that's is are the this my our your now corrected right proper updated calling executing running invoking using making "
         "sending tool call function json request query search action command "
         "response answer input step next s it goes we go api to"
     ).split()
 )
 EXPLAINS: Final = re.compile(
-    r"^(?:(?:explanation|note|reasoning|reason|rationale|purpose)\s*[:\u2013-]\s*)?"
+    r"^(?:(?:explanation|reasoning|reason|rationale|purpose)\s*:|(?:note\s*[:\u2013-]\s*)?"
     r"(?:(?:(?:this|these|that|it|which|here,?)"
     r"(?:\s+(?:function|tool|call|code|line|query|request|command|search|action))*|the (?:above|call|calls|function|functions|tool|tools|command|code|action"
     r"|query|search|request|line|lines|api|result|results|output|response|parameters?|arguments?)"
@@ -267,7 +271,7 @@ EXPLAINS: Final = re.compile(
     r"|deletes?|cleans?|clears?|sends?|runs?|invok\w*|quer\w*|takes?|specif\w*|represents?|sets?|requests?"
     r"|is (?:called|for|needed|necessary|required)|are (?:set|the))\b"
     r"|i(?:'m| am) (?:using|calling|searching|running|looking|requesting|passing|setting)\b|i (?:chose|picked|selected)\b"
-    r"|(?:dies|das|dieser aufruf|cela|ceci|cet appel|esto|esta llamada|isso|questo|dit|это)\s+\w+)",
+    r"|(?:dies|das|dieser aufruf|cela|ceci|cet appel|esto|esta llamada|isso|questo|dit|это)\s+\w+))",
     re.IGNORECASE,
 )
 # What a call beside it does, by a verb of doing.
@@ -285,7 +289,7 @@ CLOSES: Final = re.compile(
     re.IGNORECASE,
 )
 OUTLOOK: Final = re.compile(
-    r"^(?:(?:if (?!you|that's|that is|this is|it is|it's)|once|when|after|as soon as|then|afterwards|from there|next|based on|with (?:the|this|that|those)|depending on)\b.{0,120}\b"
+    r"^(?:(?:next|then|after (?:this|that)|afterwards)\s*:|(?:if (?!you|that's|that is|this is|it is|it's)|once|when|after|as soon as|then|afterwards|from there|next|based on|with (?:the|this|that|those)|depending on)\b.{0,120}\b"
     r"(?:i(?:'ll| will| can| am going to|'m going to)|we(?:'ll| will| can))\b"
     r"|(?:then,?\s+|and then,?\s+|next,?\s+|after (?:that|this),?\s+|afterwards,?\s+)?(?:i(?:'ll| will| am going to|'m going to)|let me(?! know)|we(?:'ll| will))\b"
     r"|(?:danach|dann|anschließend|sobald)\b.{0,80}\b(?:ich|wir)\b|(?:ensuite|puis)\b.{0,20}\bje\b|(?:luego|después)\b|然后|之后|接着|その後)",
@@ -314,10 +318,12 @@ STEP: Final = re.compile(
     r"^(?:step|phase|task)\s*#?\d{1,2}(?:\s*(?:/|of)\s*\d{1,2})?\s*[-:.)\u2013\u2014]+\s*(?P<rest>.+)",
     re.IGNORECASE | re.DOTALL,
 )
+# A sentence of somebody or something else.
+OF_OTHERS: Final = re.compile(r"^(?:this|that|these|those|the|it|which|here)\b", re.IGNORECASE)
 # A numbered caption, such as `Figure 3:`.
-CAPTION: Final = re.compile(r"^[^\W\d_]{1,20} \d{1,3}(?:\.\d{1,3})?[.:)\u2013\u2014] ")
+CAPTION: Final = re.compile(r"^[^\W\d_]{1,20} \d{1,3}(?:\.\d{1,3})?[.:] ")
 # Where a clause begins within a sentence.
-WITHIN: Final = re.compile(r"[,;:]\s+|\s[\u2013\u2014-]\s+")
+WITHIN: Final = re.compile(r"[,;:]\s+|\s[\u2013\u2014-]\s+|(?:->|<-|=>|[\u2190-\u21ff])\s*")
 # What follows says what is found or held, not what is done.
 THAT: Final = re.compile(
     r"\b(?:that|whether|if|sure|ensure|ensuring)\b.*", re.IGNORECASE | re.DOTALL

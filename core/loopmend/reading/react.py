@@ -404,6 +404,9 @@ class _Reader:
         assert header is not None
         following = self.nodes[at + 1] if at + 1 < len(self.nodes) else None
         if following is None or following.header is not None:
+            if following is not None and self._names_action(following.header):
+                self.result.labels.append((header.start, header.body))
+                return None  # a label, such as `Next action:` over the action itself
             if given is not None or (header.strong and not header.listed):
                 span = (start, header.resume)
                 failed = Failure(FailurePattern.EMPTY, "The action has no name.", span)
@@ -422,6 +425,12 @@ class _Reader:
         failed = Failure(FailurePattern.MALFORMED, message, span)
         self._candidate(ReactCandidate(span, failure=failed, value=value), at)
         return at + 2
+
+    def _names_action(self, header: Header | None) -> bool:
+        """Tell whether a header announces an action and names it."""
+        if header is None or header.role is not Role.CALL:
+            return False
+        return bool(self.text[header.body : header.resume].strip(_DECORATION + ":"))
 
     def _input_after(self, at: int) -> int | None:
         """Return the input's header that belongs to an action."""

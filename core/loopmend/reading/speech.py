@@ -22,6 +22,7 @@ __all__ = [
     "closes",
     "declines",
     "explains",
+    "goes_on",
     "is_interjection",
     "is_label",
     "is_question",
@@ -43,7 +44,7 @@ __all__ = [
 
 
 _LABELS: Final = frozenset(
-    {Role.CALL, Role.NAME, Role.ARGUMENTS, Role.FORMAT, Role.ANSWER, Role.SAY, Role.FILLER, Role.ID}
+    {Role.CALL, Role.NAME, Role.FORMAT, Role.ANSWER, Role.SAY, Role.FILLER, Role.ID}
 )
 
 
@@ -118,7 +119,7 @@ def _planned(sentence: str, about: set[str]) -> str | None:
     """Return the clause of a sentence that says what its speaker does, from its verb on."""
     if (clause := _of_the_speaker(sentence, about)) is not None:
         return clause
-    words = plain_words(sentence)
+    words = plain_words(phrases.NO_PROBLEM.sub("sure", sentence))
     while words and (words[0] in phrases.ADVERB_WORDS or words[0] in phrases.INTERJECTION):
         words.pop(0)
     if words and words[0].endswith("ing") and _is_doing(words[0], about):
@@ -266,6 +267,7 @@ def is_label(sentence: str, about: Collection[str] = ()) -> bool:
         return False
     known = all(
         word in phrases.LABEL_WORDS
+        or word in phrases.SPEAKERS
         or word.removesuffix("s") in phrases.LABEL_WORDS
         or word in phrases.INTERJECTION
         or role_of(word) in _LABELS
@@ -429,6 +431,15 @@ def closes(sentence: str) -> bool:
     """Tell whether a sentence only ends a message, or says what comes after the call."""
     looks_on = phrases.OUTLOOK.match(sentence) is not None and not _takes_part(sentence)
     return looks_on or pauses(sentence)
+
+
+def goes_on(sentence: str) -> bool:
+    """Tell whether a sentence after a call goes on with its speaker's own plan.
+
+    >>> goes_on("Then I'll check the size."), goes_on("This text, which we'll take apart, is long.")
+    (True, False)
+    """
+    return plans(sentence) and not phrases.OF_OTHERS.match(sentence)
 
 
 def _takes_part(sentence: str) -> bool:
