@@ -18,18 +18,17 @@ from itertools import pairwise
 from typing import Any, Final, Protocol
 
 from loopmend.reading.candidates import Candidate, Found
-from loopmend.reading.fitting import Call, JsonText
+from loopmend.reading.fitting import Call
+from loopmend.reading.leaves import CHILD, content_of, object_of
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.nodes import Kind, Node
 from loopmend.reading.scalars import Tear
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern, Repair
-from loopmend.reading.values import LenientError, Value, decode_value, verified
+from loopmend.reading.values import Value, verified
 
 __all__ = ["Body"]
 
-_CHILD: Final = re.compile(r"\s*<([^\W\d][\w.\-]{0,60})>")
-_DEEPEST: Final = 20
 _NUMBERED: Final = re.compile(r"(?:functions\.)?([^\W\d][\w.\-]*):\d{1,4}")
 _CALL_PREFIX: Final = re.compile(r"\Acall:\s*", re.IGNORECASE)
 _CDATA: Final = re.compile(r"\s*<!\[CDATA\[((?:(?!]]>).)*)]]>\s*", re.DOTALL)
@@ -107,7 +106,7 @@ class Body:
     def with_sibling(self, sibling: Node, shown: str | None) -> Candidate:
         """Read `<tool>name</tool><tool_input>…</tool_input>`."""
         name = self.node.label or self.text[self.node.begin : self.node.stop].strip()
-        arguments = _content(self.text, sibling, None)
+        arguments = content_of(self.text, sibling, None)
         span = (self.node.start, sibling.end)
         torn = Tear.WHOLE if sibling.closed else Tear.CUT
         call = Call(name, arguments, span, raw=isinstance(arguments, dict), torn=torn)
@@ -288,7 +287,7 @@ class Body:
         node = self.node
         inner = self.text[node.begin : node.stop]
         if node.label is not None and inner.strip():
-            found = _object_of(inner)
+            found = object_of(inner)
             if not isinstance(found, dict):
                 message = f"The arguments of `{name[:80]}` cannot be parsed."
                 return Failure(FailurePattern.MALFORMED, message, self.span, name)
@@ -309,7 +308,7 @@ class Body:
         whole = all(leaf.closed for leaf in leaves)
         single: Any = None
         for leaf in leaves:
-            content = _content(self.text, leaf, leaf.attributes)
+            content = content_of(self.text, leaf, leaf.attributes)
             section = _CDATA.fullmatch(content) if leaf.label and isinstance(content, str) else None
             if section:
                 content = type(content)(section[1])
@@ -358,8 +357,8 @@ class Body:
         node = self.node
         inner = self.text[node.begin : node.stop]
         name = node.label or node.name
-        found: Any = _object_of(inner) if inner.strip() else {}
-        if isinstance(found, str) and _CHILD.match(inner):
+        found: Any = object_of(inner) if inner.strip() else {}
+        if isinstance(found, str) and CHILD.match(inner):
             return self._failed(f"The arguments of `{name[:80]}` cannot be parsed.")
         call = Call(name, found, self.span, raw=True)
         return Candidate(self.span, [call], form="tags")
@@ -430,54 +429,6 @@ def _opened(children: list[Node]) -> list[Node]:
         else:
             found.append(child)
     return found
-
-
-def _content(text: str, leaf: Node, attributes: dict[str, str] | None) -> Any:
-    """Return what stands in an element as it is written, less the line ends at its tags."""
-    raw = text[leaf.begin : leaf.stop]
-    if raw.startswith("\n"):
-        raw = raw.removeprefix("\n").removesuffix("\n")
-    if attributes and (
-        attributes.get("string") == "false"
-        or attributes.get("type", "string") not in ("string", "str")
-    ):
-        return JsonText(raw)
-    if leaf.role is Role.ARGUMENTS and leaf.label is None:
-        return _object_of(raw)
-    return raw
-
-
-def _object_of(raw: str) -> Any:
-    """Return the object that a text is, as JSON or as elements, or the text."""
-    plain = raw.strip().strip("`").removeprefix("json").strip()
-    if plain.startswith("{"):
-        try:
-            value = verified(plain, decode_value(plain, 0))
-        except LenientError:
-            return raw.strip()
-        whole = not value.torn and not value.twice and not plain[value.end :].strip()
-        return value.value if whole else raw.strip()
-    found = _elements(raw) if plain.startswith("<") else None
-    return raw.strip() if found is None else found
-
-
-def _elements(raw: str, depth: int = 0) -> dict[str, Any] | None:
-    """Return the elements that a text consists of, or `None` if it is anything else."""
-    found: dict[str, list[Any]] = {}
-    at = 0
-    while (child := _CHILD.match(raw, at)) and depth < _DEEPEST:
-        close = raw.find(f"</{child[1]}>", child.end())
-        if close == -1:
-            return None
-        inner = raw[child.end() : close]
-        if inner.startswith("\n"):
-            inner = inner.removeprefix("\n").removesuffix("\n")
-        nested = _elements(inner, depth + 1) if inner.lstrip().startswith("<") else None
-        found.setdefault(child[1], []).append(inner if nested is None else nested)
-        at = close + len(child[1]) + 3
-    if raw[at:].strip() or not found:
-        return None
-    return {key: items[0] if len(items) == 1 else items for key, items in found.items()}
 
 
 def _listed(value: Any) -> list[Any]:

@@ -15,22 +15,19 @@ from typing import Final
 
 from loopmend.reading.candidates import Candidate, Found
 from loopmend.reading.places import Places
+from loopmend.reading.plans import declines, explains, goes_on, plans
 from loopmend.reading.speech import (
     asks_for_more,
     asks_leave,
     awaits,
     clauses,
     closes,
-    declines,
-    explains,
-    goes_on,
     is_interjection,
     is_label,
     is_question,
     is_step,
     is_unfinished,
     pauses,
-    plans,
     presents,
     refers,
     refuses,

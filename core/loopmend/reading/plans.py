@@ -1,0 +1,200 @@
+"""What a speaker says it does: now or next, in the first person, by a verb of doing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from loopmend.reading import phrases
+from loopmend.reading.lexicon import words_of
+from loopmend.reading.speech import (
+    clauses,
+    is_caption,
+    is_interjection,
+    is_question,
+    negates,
+    plain_words,
+    refers,
+    speaks_of_itself,
+    supposes,
+)
+
+__all__ = ["declines", "explains", "goes_on", "plans", "stem"]
+
+
+def plans(sentence: str, about: Iterable[str] = ()) -> bool:
+    """Tell whether a sentence says in the first person what is done now or next.
+
+    Args:
+        sentence: The sentence.
+        about: Names of what may be done; their words are verbs of doing, too.
+
+    >>> plans("I'll check the weather."), plans("I will not run it."), plans("I checked it.")
+    (True, False, False)
+    >>> plans("I'll frobnicate it."), plans("I'll frobnicate it.", ["frobnicate"])
+    (False, True)
+    """
+    if is_question(sentence) or phrases.PERCEIVES.search(sentence):
+        return False
+    if phrases.HANDS_OVER.search(sentence) or is_caption(sentence):
+        return False
+    while (start := phrases.START.match(sentence)) and is_interjection(start[1]):
+        sentence = sentence[start.end() :]
+    clause = _planned(sentence, {stem(word) for name in about for word in words_of(name)})
+    if clause is None:
+        return False
+    if phrases.TEXT_OF_A_CALL.search(clause) and stem(plain_words(clause)[0]) in phrases.ON_TEXT:
+        return False  # it is the text that is worked on
+    # What is said before the plan does not change it; what is said after it may.
+    clause = phrases.NOT_THE_REST.sub("", clause)
+    return not (negates(clause) or supposes(clause) or phrases.FOREIGN_SAYING.search(sentence))
+
+
+def _planned(sentence: str, about: set[str]) -> str | None:
+    """Return the clause of a sentence that says what its speaker does, from its verb on."""
+    if (clause := _of_the_speaker(sentence, about)) is not None:
+        return clause
+    words = plain_words(phrases.NO_PROBLEM.sub("sure", sentence))
+    while words and (words[0] in phrases.ADVERB_WORDS or words[0] in phrases.INTERJECTION):
+        words.pop(0)
+    if words and words[0].endswith("ing") and _is_doing(words[0], about):
+        return sentence
+    if (doing := _doing_clause(sentence, about)) is not None:
+        return doing
+    step = phrases.STEP.match(sentence)
+    if step and _does(step["rest"], about, progressive=False):
+        return step["rest"]
+    # Most other languages deny a verb before they name it.
+    return sentence if phrases.FOREIGN.search(sentence) else None
+
+
+def _of_the_speaker(sentence: str, about: set[str]) -> str | None:
+    """Return the last clause that says with `I` or `let me` what is done."""
+    for pattern in (phrases.PLAN, phrases.PROGRESS, phrases.PRESENT):
+        found = None
+        for match in _overlapping(pattern, sentence):
+            rest = next(group for group in match.groups() if group is not None)
+            if pattern is phrases.PRESENT and _is_past(rest):
+                continue
+            if _does(rest, about, progressive=pattern is phrases.PROGRESS and not match["while"]):
+                found = rest
+        if found is not None:
+            return found
+    return None
+
+
+def _is_past(rest: str) -> bool:
+    """Tell whether the first words of a phrase are a verb in the past."""
+    words = plain_words(rest[: phrases.NEAR])
+    while words and words[0] in phrases.ADVERB_WORDS:
+        words.pop(0)
+    return not words or words[0].endswith("ed") or words[0] in ("read", "set", "hit")
+
+
+def _doing_clause(sentence: str, about: set[str]) -> str | None:
+    """Return the last clause of a sentence if it says what is being done, as in `Fine, wiping`.
+
+    What is said before it must be next to nothing, or about the speaker: else somebody else may be
+    doing it.
+    """
+    *before, last = clauses(sentence)
+    words = plain_words(last)
+    if not before or not words or not words[0].endswith("ing") or not _is_doing(words[0], about):
+        return None
+    alone = all(
+        len(plain_words(part)) <= phrases.NEXT_TO_NOTHING or speaks_of_itself(part)
+        for part in before
+    )
+    return last if alone and not (refers(sentence) or negates(sentence)) else None
+
+
+def _overlapping(pattern: re.Pattern[str], sentence: str) -> Iterator[re.Match[str]]:
+    """Yield all matches of a pattern that runs to the end of the sentence."""
+    at = 0
+    while match := pattern.search(sentence, at):
+        yield match
+        at = max(match.start() + 1, match.start(match.lastindex or 0))
+
+
+def _does(rest: str, about: set[str], *, progressive: bool) -> bool:
+    """Tell whether the verb that a phrase begins with is one of doing."""
+    words = plain_words(rest[: phrases.NEAR])
+    while words and words[0] in phrases.ADVERB_WORDS and not _stands_as_verb(words):
+        words.pop(0)
+    if not words or (progressive and not words[0].endswith("ing")):
+        return False
+    return _is_doing(words[0], about)
+
+
+def _stands_as_verb(words: list[str]) -> bool:
+    """Tell whether `use`, `go`, `try` or `start` is the verb, not a way to another one."""
+    if words[0] not in ("use", "go", "try", "start", "begin", "proceed"):
+        return False
+    leads_on = words[1:2] and words[1] in ("to", "by", "and", "ahead")
+    return not leads_on and words[1:3] != ["this", "to"]
+
+
+def _is_doing(word: str, about: set[str]) -> bool:
+    found = stem(word)
+    return found in _DOING or found in about
+
+
+def stem(word: str) -> str:
+    """Return a verb without its ending, roughly.
+
+    >>> stem("wiping"), stem("wipes"), stem("running"), stem("wipe")
+    ('wip', 'wip', 'run', 'wip')
+    """
+    word = f"{word[:-3]}y" if word.endswith("ies") else word
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) > 1:
+            word = word.removesuffix(ending)
+            break
+    if len(word) > 3 and word[-1] == word[-2]:  # noqa: PLR2004
+        word = word[:-1]
+    return word
+
+
+_DOING: Final = frozenset(map(stem, phrases.DOING))
+_NOT_DOING: Final = frozenset(map(stem, phrases.HOLDING_BACK | phrases.SHOWING))
+
+
+def declines(sentence: str) -> bool:
+    """Tell whether a sentence says in a few words that its speaker does not, or does otherwise.
+
+    >>> declines("I won't."), declines("I am cancelling."), declines("DRY RUN")
+    (True, True, True)
+    >>> declines("No problem."), declines("I am happy to help."), declines("I'm not sure.")
+    (False, False, False)
+    """
+    words = plain_words(sentence)
+    unreal = any(word in phrases.NOT_REAL for word in words)
+    if len(words) <= phrases.SHORT and (unreal or phrases.DECLINES.search(sentence)):
+        return True
+    progress = phrases.PROGRESS.search(sentence)
+    does = plain_words(progress["rest"] or "") if progress else []
+    while does and does[0] in phrases.ADVERB_WORDS:
+        does.pop(0)
+    return bool(does) and does[0].endswith("ing") and stem(does[0]) in _NOT_DOING
+
+
+def explains(sentence: str) -> bool:
+    """Tell whether a sentence explains what a call beside it does.
+
+    >>> explains("This empties the folder."), explains("This fails to parse.")
+    (True, False)
+    """
+    does = phrases.DOES.match(sentence)
+    explained = phrases.EXPLAINS.match(sentence) or (does and _is_doing(does["verb"], set()))
+    main = phrases.REASON.sub("", sentence)
+    return bool(explained) and not negates(main) and not supposes(main)
+
+
+def goes_on(sentence: str) -> bool:
+    """Tell whether a sentence after a call goes on with its speaker's own plan.
+
+    >>> goes_on("Then I'll check the size."), goes_on("This text, which we'll take apart, is long.")
+    (True, False)
+    """
+    return plans(sentence) and not phrases.OF_OTHERS.match(sentence)
