@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 
 from loopmend.reading.candidates import Candidate, Found
 from loopmend.reading.fitting import Call
-from loopmend.reading.leaves import CHILD, content_of, object_of
+from loopmend.reading.leaves import begins_with_element, content_of, object_of
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.nodes import Kind, Node
 from loopmend.reading.scalars import Tear
@@ -358,7 +358,7 @@ class Body:
         inner = self.text[node.begin : node.stop]
         name = node.label or node.name
         found: Any = object_of(inner) if inner.strip() else {}
-        if isinstance(found, str) and CHILD.match(inner):
+        if isinstance(found, str) and begins_with_element(inner):
             return self._failed(f"The arguments of `{name[:80]}` cannot be parsed.")
         call = Call(name, found, self.span, raw=True)
         return Candidate(self.span, [call], form="tags")

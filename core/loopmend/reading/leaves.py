@@ -10,9 +10,9 @@ from loopmend.reading.lexicon import Role
 from loopmend.reading.nodes import Node
 from loopmend.reading.values import LenientError, decode_value, verified
 
-__all__ = ["CHILD", "content_of", "object_of"]
+__all__ = ["begins_with_element", "content_of", "object_of"]
 
-CHILD: Final = re.compile(r"\s*<([^\W\d][\w.\-]{0,60})>")
+_CHILD: Final = re.compile(r"\s*<([^\W\d][\w.\-]{0,60})>")
 _DEEPEST: Final = 20
 
 
@@ -49,7 +49,7 @@ def _elements(raw: str, depth: int = 0) -> dict[str, Any] | None:
     """Return the elements that a text consists of, or `None` if it is anything else."""
     found: dict[str, list[Any]] = {}
     at = 0
-    while (child := CHILD.match(raw, at)) and depth < _DEEPEST:
+    while (child := _CHILD.match(raw, at)) and depth < _DEEPEST:
         close = raw.find(f"</{child[1]}>", child.end())
         if close == -1:
             return None
@@ -62,3 +62,8 @@ def _elements(raw: str, depth: int = 0) -> dict[str, Any] | None:
     if raw[at:].strip() or not found:
         return None
     return {key: items[0] if len(items) == 1 else items for key, items in found.items()}
+
+
+def begins_with_element(raw: str) -> bool:
+    """Tell whether a text begins with a start tag without attributes."""
+    return _CHILD.match(raw) is not None
