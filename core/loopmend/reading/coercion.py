@@ -23,6 +23,11 @@ _ALIASES: Final = {
     "list": "array",
     "tuple": "array",
 }
+# What tools that turn text into truth values take it for.
+_TRUTH: Final = {
+    **dict.fromkeys(("true", "yes", "on"), True),
+    **dict.fromkeys(("false", "no", "off"), False),
+}
 _PYTHON_TYPES: Final[dict[str, tuple[type, ...]]] = {"object": (dict,), "array": (list,)}
 DEEPEST: Final = 12
 """How deep references and alternatives of a schema are followed."""
@@ -106,8 +111,8 @@ class Coercion:
             return int(text)
         if "number" in kinds and _NUMBER.fullmatch(text):
             return int(text) if _INTEGER.fullmatch(text) else float(text)
-        if "boolean" in kinds and text.lower() in ("true", "false"):
-            return text.lower() == "true"
+        if "boolean" in kinds and text.lower() in _TRUTH:
+            return _TRUTH[text.lower()]
         if nothing or ("null" in kinds and text in ("null", "None")):
             return None
         wanted = tuple(t for kind in kinds for t in _PYTHON_TYPES.get(kind, ()))

@@ -14,14 +14,14 @@ from itertools import islice
 from typing import Final
 
 from loopmend.reading.candidates import Candidate, Found
+from loopmend.reading.phrases import CORRECTS, LIMITS
 from loopmend.reading.places import Places
-from loopmend.reading.plans import declines, explains, goes_on, plans
+from loopmend.reading.plans import closes, declines, explains, goes_on, plans
 from loopmend.reading.speech import (
     asks_for_more,
     asks_leave,
     awaits,
     clauses,
-    closes,
     is_interjection,
     is_label,
     is_question,
@@ -157,6 +157,8 @@ def _leads(lead: str, stand: _Stand) -> bool:
     last = said[-1]
     if plans(last, stand.names) and not awaits(last):
         return True
+    if not stand.first and CORRECTS.search(last):
+        return False  # what stands before it is taken back
     if is_label(last, stand.names):
         rest = [s for s in said[:-1] if not is_label(s)]
         return not rest or _is_harmless(rest[-1], stand)
@@ -246,9 +248,12 @@ def _follows(tail: str, *, planned: bool, thought: bool) -> bool:
     if not said:
         return not any(c.isalnum() for c in rest)
     first = said[0]
-    explained = explains(first) or closes(first) or goes_on(first) or is_label(first)
+    explained = explains(first) or closes(first) or goes_on(first) or is_interjection(first)
     if not (planned or thought or explained):
         return False
+    beside = _after_closing(tail.split("\n", 1)[0])
+    if not explained and (LIMITS.search(beside) or rest[:1] in ("{", "[")):
+        return False  # it goes on with what the call was given
     said = [s for s in said if not asks_for_more(s)]
     return not any(
         takes_back(s, planned=planned) or asks_leave(s) or awaits(s) or is_question(s) for s in said

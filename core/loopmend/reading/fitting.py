@@ -67,8 +67,8 @@ class Call:
 _OBJECT: Final = re.compile(r"\s*\{\s*[\"']?\w+[\"']?\s*[:=]")
 # A slot of a template: several words in angle brackets, or in capitals for somebody to fill in.
 _SLOT: Final = re.compile(
-    r"\s*(?:<(?!/)[A-Za-z]+[ _\-][A-Za-z\-_]+(?: [A-Za-z\-_]+)*>"
-    r"|YOUR_[A-Z_]+|[A-Z]+_[A-Z_]*HERE)\s*"
+    r"\s*(?:<(?!/)[A-Za-z]+[ _\-][\w\-]+(?: [\w\-]+)*>|\$\{[^{}\n]{1,80}\}|\{\{[^{}\n]{1,80}\}\}"
+    r"|\[(?:insert|your|the) [\w \-]{1,80}\]|YOUR_[A-Z_]+|[A-Z]+_[A-Z_]*HERE|PLACEHOLDER)\s*"
 )
 
 
@@ -173,7 +173,8 @@ def is_placeholder(key: str, value: str) -> bool:
     plain = value.strip().lower()
     if plain in ("...", "\u2026", "value", "<value>", "string", "<string>"):
         return True
-    if _SLOT.fullmatch(value) and (plain[0] != "<" or role_of(plain.strip("<> ")) is None):
+    marked = plain[:1] == "<" and " " not in plain and role_of(plain.strip("<>")) is not None
+    if _SLOT.fullmatch(value) and not marked:
         return True
     return plain[:1] in ("<", "{", "[") and plain.strip("<>{}[] ") == key.lower()
 
@@ -337,7 +338,7 @@ class _Fit:
             if not _takes(kinds, new):
                 return self._mistyped(name, kinds, arguments)
             written = self.types.raw or isinstance(value, JsonText)
-            if type(new) is not type(value) and not written:
+            if _is_changed(value, new, written=written):
                 self.repairs.append(Repair(f"type of `{name}`", self.call.span))
             found[name] = str(new) if isinstance(new, JsonText) else new
         return ToolCall(self.spec.name, found)
@@ -353,20 +354,31 @@ class _Fit:
         return chosen
 
 
-def _takes(kinds: set[str], value: Any) -> bool:
-    """Tell whether a value can be the number or the truth value that alone is taken.
+def _is_changed(value: Any, new: Any, *, written: bool) -> bool:
+    """Tell whether a value was turned into another, or text into a value that JSON does not read.
 
-    Tools turn more into these than JSON does, but no text that says neither.
+    Args:
+        value: What was written.
+        new: What the tool gets.
+        written: Whether values are text that the schema turns into values, as in elements.
     """
+    if not isinstance(new, (dict, list)):
+        return type(new) is not type(value) and not written
+    if not isinstance(value, str):
+        return repr(new) != repr(value)
+    return not written or guess(value) != new
+
+
+def _takes(kinds: set[str], value: Any) -> bool:
+    """Tell whether a value is the number or the truth value that alone is taken."""
     if not kinds or not kinds <= _EXACT or value is None or isinstance(value, (dict, list)):
         return True
-    if isinstance(value, str):
-        return "boolean" in kinds and value.strip().lower() in _TRUTH
-    return isinstance(value, int) or "number" in kinds
+    if isinstance(value, bool):
+        return "boolean" in kinds
+    return isinstance(value, (int, float)) and ("number" in kinds or isinstance(value, int))
 
 
 _EXACT: Final = {"integer", "number", "boolean", "null"}
-_TRUTH: Final = {"true", "false", "yes", "no", "on", "off", "t", "f", "y", "n", "1", "0"}
 
 
 def _listed(kinds: set[str]) -> str:

@@ -17,6 +17,7 @@ _KEYED: Final = re.compile(
 _NOTHING: Final = frozenset(
     {"", "none", "null", "n/a", "na", "{}", "()", "[]", "no input", "empty"}
 )
+_THOUSANDS: Final = re.compile(r"\d,\d{3}(?!\d)")
 _QUOTES: Final = {'"': '"', "'": "'", "\u201c": "\u201d", "`": "`"}
 _Found = tuple[dict[str, Any], "str | None"]
 
@@ -116,6 +117,8 @@ def _listed(plain: str, spec: ToolSpec) -> _Found | None:
     parts = [part.strip() for part in plain.split(",")]
     if "\n" in plain or len(parts) != len(spec.required) or not all(parts):
         return None
+    if _THOUSANDS.search(plain):
+        return None  # the comma may be part of a number
     if len(spec.required) < 2 or any(mark in plain for mark in "{}[]()=:"):  # noqa: PLR2004
         return None
     values = [unquoted(part) for part in parts]

@@ -96,7 +96,9 @@ _ROWS: Final[tuple[tuple[Role, str], ...]] = (
         "example examples sample proposed suggested hypothetical previous past last old former"
         " rejected refused denied forbidden blocked quoted quote log history instead bad wrong"
         " incorrect fake dummy demo template draft never not without possible potential injected"
-        " untrusted cancelled canceled available unsafe mock malicious would failed skipped pending simulated expected invalid broken no unused",
+        " untrusted cancelled canceled available unsafe mock malicious would failed skipped pending simulated expected invalid broken no unused"
+        " if unless when until before after otherwise else dont cannot option options alternative alternatives"
+        " choice choices dry strike declined disallowed ignored aborted deferred executed approved confirmation",
     ),
     (
         Role.FORMAT,
@@ -104,7 +106,7 @@ _ROWS: Final[tuple[tuple[Role, str], ...]] = (
     ),
     (
         Role.FILLER,
-        "the a an my your next new now current section list block of to in on for de del la le l"
+        "the a an my your next new now current section list block of to in on for de la le l"
         " do da and data payload body request object structured tag with item items use"
         " aus der des die das и на",
     ),

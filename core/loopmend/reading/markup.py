@@ -100,7 +100,7 @@ class Markup(Headings):
     def _square_token(self, token: re.Match[str]) -> int | None:
         name = token["name"]
         role = role_of(name)
-        if role is None or role in (Role.FILLER, Role.FORMAT) or self._is_tool(name):
+        if role in (None, Role.FILLER, Role.FORMAT, Role.SHOWN) or self._is_tool(name):
             return None
         if not name.isupper() and len(words_of(name)) == 1 and name.lower() != "args":
             return None

@@ -55,6 +55,8 @@ def _named(call: Any) -> tuple[str, Any]:
     if not isinstance(name, str):
         msg = f"a native call needs a name: {call!r:.200}"
         raise TypeError(msg)
+    if isinstance(arguments, Mapping) and not all(isinstance(key, str) for key in arguments):
+        arguments = {str(key): value for key, value in arguments.items()}
     return name, {} if arguments is None or arguments == "" else arguments
 
 

@@ -55,6 +55,10 @@ SHOWING: Final = frozenset(
         "demonstrate explain print display mention summarize summarise translate"
     ).split()
 )
+# What one does with a result.
+TELLING: Final = frozenset(
+    "tell let give provide report know have update notify inform come respond reply see".split()
+)
 ADVERB_WORDS: Final = frozenset(
     (
         "now first then also just quickly simply next immediately again actually please definitely "
@@ -150,7 +154,7 @@ LEAVE: Final = re.compile(
     re.IGNORECASE,
 )
 AWAITS: Final = re.compile(
-    r"\bwait(?:ing)? (?:for|on) you|"
+    r"\bwait(?:ing)? (?:for|on) you|\b(?:tomorrow|tonight|later|next (?:week|weekend|month|year|time))\b|"
     r"^(?:please )?(?:reply|respond|say|confirm|type|answer|tell me)\b|\b(?:until|once|after|when|as soon as) (?:you|then)\b"
     r"|\byour (?:ok|okay|approval|confirmation|consent|go-ahead|permission)\b|\bonly (?:if|after|when|with)\b"
     r"|\bwarte auf (?:ihr|dein)|\b(?:once|when|after|if|as soon as)\b(?:(?!\bi\b).){0,40}\b(?:approv|agree|sign|allow|permit|consent|okay|confirm)\w*",
@@ -238,6 +242,18 @@ DECLINES: Final = re.compile(
     r"|thanks|thank you))*[.!]*$",
     re.IGNORECASE,
 )
+# What is said beside a call that limits it.
+LIMITS: Final = re.compile(
+    r"[{\[]|\b(?:except|unless|only|but|if|or|not|without|until)\b", re.IGNORECASE
+)
+# One call stands for another.
+CORRECTS: Final = re.compile(
+    r"\b(?:correct(?:ed|ion)|updated|instead|rather|fixed)\b", re.IGNORECASE
+)
+# A word that takes back what was said before it.
+STOPS: Final = re.compile(
+    r"(?:(?:no|nope|wait|stop)(?=\s*[,.!]|$)|scratch that|never ?mind)", re.IGNORECASE
+)
 INTERJECTION: Final = frozenset(
     (
         "sure thing ok okay gotcha alright all right great certainly absolutely of course yes yeah yep "
@@ -266,10 +282,10 @@ EXPLAINS: Final = re.compile(
     r"(?:\s+(?:function|tool|call|code|line|query|request|command|search|action))*|the (?:above|call|calls|function|functions|tool|tools|command|code|action"
     r"|query|search|request|line|lines|api|result|results|output|response|parameters?|arguments?)"
     r"(?:\s+[`'\"]?[\w.]+[`'\"]?)*?)\s+"
-    r"(?:will|should|is going to|is used to|are used to|uses?|calls?|returns?|gets?|fetch\w*|retriev\w*"
+    r"(?:will|should(?! be\b)|is going to|is used to|are used to|uses?|calls|returns?|gets?|fetch\w*|retriev\w*"
     r"|search\w*|finds?|calculat\w*|comput\w*|looks?|checks?|gives?|provides?|tells?|does|do|removes?"
     r"|deletes?|cleans?|clears?|sends?|runs?|invok\w*|quer\w*|takes?|specif\w*|represents?|sets?|requests?"
-    r"|is (?:called|for|needed|necessary|required)|are (?:set|the))\b"
+    r"|is (?:called|for (?!you\b)|needed|necessary|required)|are (?:set|the))\b"
     r"|i(?:'m| am) (?:using|calling|searching|running|looking|requesting|passing|setting)\b|i (?:chose|picked|selected)\b"
     r"|(?:dies|das|dieser aufruf|cela|ceci|cet appel|esto|esta llamada|isso|questo|dit|это)\s+\w+))",
     re.IGNORECASE,
@@ -279,8 +295,8 @@ DOES: Final = re.compile(
     r"^(?:this|that|it|which)\s+(?:just |simply |also |only )?(?P<verb>[a-z]+s)\b", re.IGNORECASE
 )
 CLOSES: Final = re.compile(
-    r"^(?:here (?:is|are) the (?:result|output)s?\W*$|(?:please|kindly) (?:wait|hold|stay|stand by|bear with me|give me)|hold on|hang on|one (?:moment|second|sec|minute)|just a (?:moment|second|sec|minute)|a moment"
-    r"|stand ?by|thank(?:s| you)|thanks|(?:i(?:'m| am) )?(?:now )?waiting for|awaiting (?:the )?(?:result|response|output|tool)"
+    r"^(?:here (?:is|are) the (?:result|output)s?\W*$|that(?:'s| is) (?:all|it)\b|(?:please|kindly) (?:wait|hold|stay|stand by|bear with me|give me)|hold on|hang on|one (?:moment|second|sec|minute)|just a (?:moment|second|sec|minute)|a moment"
+    r"|stand ?by|thank(?:s| you)|thanks|(?:i(?:'m| am) )?(?:now )?a?waiting(?: for)? (?:the |its |your )?(?:\w+ )?(?:results?|response|output|tool|reply|answer)"
     r"|back in a|be right back|brb|this (?:may|might|should|will) (?:only )?take|bear with me|in progress|working on it|on it|let me know if (?:you (?:need|have|want (?:anything|something))|there(?:'s| is)|anything)"
     r"|feel free to ask|hope (?:this|that) helps|i(?:'ll| will) (?:wait|be right back|be back|let you know|get back|report|update|keep you)"
     r"|ich (?:melde mich|gebe bescheid|warte)|je (?:reviens|vous tiens|te tiens)|te (?:aviso|avisaré)|volto já|ti (?:aggiorno|faccio sapere)"

@@ -16,8 +16,8 @@ from loopmend.reading.speech import is_label
 __all__ = ["Places"]
 
 _PREFIX: Final = re.compile(
-    r"[ \t]*(?:(?P<quote>>)|(?P<table>\|)|(?P<comment>(?:#|//|--|;|%|/\*)[ \t])"
-    r"|(?P<prompt>\$ |>>> |In \[\d*\]: )|(?P<struck>~~))"
+    r"[ \t]*(?:(?P<quote>>)|(?P<table>\|)|(?P<comment>(?:#|//|--|;|%|/\*)(?:[ \t]|\Z))"
+    r"|(?P<prompt>\$ |>>> |In \[\d*\]: |@\Z)|(?P<struck>~~))"
 )
 _OPENING: Final = {
     '"': '"',
@@ -127,7 +127,7 @@ class _OpenTags:
             elif not tag["void"] and len(self.open) < _DEEPEST and self._is_foreign(name):
                 self.open.append((name, tag.start()))
         self.at = max(self.at, end)
-        return any(self._is_element(name, begin, end) for name, begin in self.open)
+        return any(self._is_element(name, begin, start) for name, begin in self.open)
 
     @staticmethod
     def _is_foreign(name: str) -> bool:

@@ -14,13 +14,15 @@ from loopmend.reading.speech import (
     is_interjection,
     is_question,
     negates,
+    pauses,
     plain_words,
     refers,
     speaks_of_itself,
     supposes,
+    takes_part,
 )
 
-__all__ = ["declines", "explains", "goes_on", "plans", "stem"]
+__all__ = ["closes", "declines", "explains", "goes_on", "plans", "stem"]
 
 
 def plans(sentence: str, about: Iterable[str] = ()) -> bool:
@@ -119,9 +121,7 @@ def _overlapping(pattern: re.Pattern[str], sentence: str) -> Iterator[re.Match[s
 
 def _does(rest: str, about: set[str], *, progressive: bool) -> bool:
     """Tell whether the verb that a phrase begins with is one of doing."""
-    words = plain_words(rest[: phrases.NEAR])
-    while words and words[0] in phrases.ADVERB_WORDS and not _stands_as_verb(words):
-        words.pop(0)
+    words = _from_verb(rest)
     if not words or (progressive and not words[0].endswith("ing")):
         return False
     return _is_doing(words[0], about)
@@ -158,6 +158,8 @@ def stem(word: str) -> str:
 
 _DOING: Final = frozenset(map(stem, phrases.DOING))
 _NOT_DOING: Final = frozenset(map(stem, phrases.HOLDING_BACK | phrases.SHOWING))
+_HOLDING_BACK: Final = frozenset(map(stem, phrases.HOLDING_BACK - phrases.TELLING))
+_COMING: Final = _DOING | frozenset(map(stem, phrases.SHOWING | phrases.TELLING))
 
 
 def declines(sentence: str) -> bool:
@@ -170,7 +172,9 @@ def declines(sentence: str) -> bool:
     """
     words = plain_words(sentence)
     unreal = any(word in phrases.NOT_REAL for word in words)
-    if len(words) <= phrases.SHORT and (unreal or phrases.DECLINES.search(sentence)):
+    plain = phrases.NO_PROBLEM.sub("sure", sentence)
+    denies = phrases.DECLINES.search(plain) or phrases.STOPS.match(plain)
+    if len(words) <= phrases.SHORT and (unreal or denies):
         return True
     progress = phrases.PROGRESS.search(sentence)
     does = plain_words(progress["rest"] or "") if progress else []
@@ -189,6 +193,36 @@ def explains(sentence: str) -> bool:
     explained = phrases.EXPLAINS.match(sentence) or (does and _is_doing(does["verb"], set()))
     main = phrases.REASON.sub("", sentence)
     return bool(explained) and not negates(main) and not supposes(main)
+
+
+def closes(sentence: str) -> bool:
+    """Tell whether a sentence only ends a message, or says what comes after the call.
+
+    >>> closes("Once it is done, I will tell you."), closes("I will skip this.")
+    (True, False)
+    """
+    looks_on = phrases.OUTLOOK.match(sentence) is not None and not takes_part(sentence)
+    return (looks_on and _comes_next(sentence)) or pauses(sentence)
+
+
+def _comes_next(sentence: str) -> bool:
+    """Tell whether what a speaker does next is something to do, or to tell."""
+    verbs = [stem(words[0]) for rest in _said_next(sentence) if (words := _from_verb(rest))]
+    if phrases.SELF.match(sentence) or sentence[:4].lower() == "let ":
+        return all(verb in _COMING for verb in verbs)
+    return _HOLDING_BACK.isdisjoint(verbs)
+
+
+def _said_next(sentence: str) -> Iterator[str]:
+    for match in _overlapping(phrases.PLAN, sentence):
+        yield match["rest"]
+
+
+def _from_verb(rest: str) -> list[str]:
+    words = plain_words(rest[: phrases.NEAR])
+    while words and words[0] in phrases.ADVERB_WORDS and not _stands_as_verb(words):
+        words.pop(0)
+    return words
 
 
 def goes_on(sentence: str) -> bool:

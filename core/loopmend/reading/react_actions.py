@@ -11,7 +11,8 @@ from loopmend.reading.fitting import Call
 from loopmend.reading.inputs import unquoted
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.nodes import Kind, Node
-from loopmend.reading.pythonic import read_call
+from loopmend.reading.plans import declines
+from loopmend.reading.pythonic import PythonCall, read_call
 from loopmend.reading.react_sections import ReactCandidate, ReactSections
 from loopmend.reading.scalars import Tear
 from loopmend.reading.sections import Header
@@ -59,7 +60,7 @@ class ReactActions(ReactSections):
             return self._under(at, start, given)
         if name.lower() in _NO_TOOL:
             self.result.no_action = True
-            return at + 1 if given is None else given + 1
+            return at + 1 if given is None else self._after(given, self._section_end(given))
         bracketed = _BRACKETED.match(line) if "[" in line else None
         if bracketed and given is None and not self._holds_another(bracketed["input"]):
             end = header.resume
@@ -150,6 +151,12 @@ class ReactActions(ReactSections):
         note = self.text[header.resume : line_end].rstrip(_DECORATION)
         if given is not None and is_remark(note):
             note = ""
+        if given is not None and called is not None and _gives_values(called[0]):
+            message = f"`{name[:80]}` is given its arguments twice."
+            span = (start, self._section_end(given))
+            failed = Failure(FailurePattern.MALFORMED, message, span, name)
+            self._candidate(ReactCandidate(span, failure=failed), at)
+            return self._after(given, span[1])
         if given is not None:
             return self._with_input(at, name + note, start, given)
         call = Call(name + note, {}, (start, line_end), missing=True)
@@ -262,7 +269,8 @@ class ReactActions(ReactSections):
             failed = Failure(FailurePattern.MALFORMED, message, (start, end), name)
             self._candidate(ReactCandidate((start, end), failure=failed), at)
             return self._after(given, end)
-        if any(refuses(s) for s in (*sentences(below[:_FAR]), *sentences(below[_FAR:][-_FAR:]))):
+        said = (*sentences(below[:_FAR]), *sentences(below[_FAR:][-_FAR:]))
+        if any(refuses(s) or declines(s) for s in said):
             message = f"The words after the input of `{name[:80]}` may take it back."
             failed = Failure(FailurePattern.MALFORMED, message, (start, end), name)
             self._candidate(ReactCandidate((start, end), failure=failed), at)
@@ -321,6 +329,11 @@ class ReactActions(ReactSections):
             call = Call.of_value(plain, given, span, verified(self.text, value))
         self._candidate(ReactCandidate(span, [call]), at)
         return following
+
+
+def _gives_values(call: PythonCall) -> bool:
+    """Tell whether parentheses hold values, not names: those describe what a tool takes."""
+    return bool(call.positional or call.named) and not call.bare
 
 
 def _said(given: Any) -> str:

@@ -136,9 +136,24 @@ class _Reading(Utterance):
     def native(self, calls: Sequence[Any]) -> Turn:
         """Read calls that came beside the text."""
         made, failure = native_calls_in(calls, len(self.text))
+        failure = failure or self._left_in_text({call.name for call in made})
         turn = self._fitted(made, (len(self.text),) * 2, "native", failure)
         said = self.said()
         return replace(turn, thought="\n".join(p for p in (self.thought, said) if p) or None)
+
+    def _left_in_text(self, made: set[str]) -> Failure | None:
+        """Return the failure if the text calls another tool beside those of the interface."""
+        if self.tools is None:
+            return None
+        found = [c for c in self._candidates(self.found.answer) if c.calls and not c.loose]
+        names = [
+            (call.name, c.span) for c in found for call in c.calls if self.tools.find(call.name)
+        ]
+        other = next(((name, span) for name, span in names if name not in made), None)
+        if other is None or why_not_meant(self.around, found) is not None:
+            return None
+        message = f"The text calls `{other[0][:80]}` beside the calls of the interface."
+        return Failure(FailurePattern.TEXTUAL_CALL, message, other[1], other[0])
 
     def text_turn(self) -> Turn:
         """Read what the text itself asks for."""

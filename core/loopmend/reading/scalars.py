@@ -74,7 +74,9 @@ _ESCAPES: Final = {
     "`": "`",
     "\n": "",
 }
-_JOINED: Final = re.compile(r"""\s*[+%]\s*["'\w(]|\s+(?:or|and|else)\s+["']|\s+if\s+\w+\s+else\b""")
+_JOINS: Final = r"""\s*[+%]\s*["'\w(]|\s+(?:or|and|else)\s+["']|\s+if\s+\w+\s+else\b"""
+_JOINED: Final = re.compile(_JOINS)
+_JOINED_IN_CALLS: Final = re.compile(_JOINS + r"|[ \t]+[\"']\w")
 TOKEN_QUOTES: Final = ('<|"|>', "<escape>")
 """Quotes that are tokens, as Gemma writes them: nothing in between is escaped."""
 
@@ -167,7 +169,7 @@ class ScalarScanner:
             elif char == "\n":
                 self.mend("raw line end in a string", at)
                 self.at = at + 1
-            elif _JOINED.match(text, at + 1):
+            elif self._is_joined(at + 1):
                 msg = "an expression, not a value"
                 raise LenientError(msg, at)
             elif char in closing and (
@@ -178,6 +180,12 @@ class ScalarScanner:
                 return "".join(pieces)
             else:
                 self._keep_quote(at)
+
+    def _is_joined(self, at: int) -> bool:
+        """Tell whether a string is part of an expression; in a call, strings side by side are."""
+        if self.parentheses:
+            return _JOINED_IN_CALLS.match(self.text, at) is not None
+        return _JOINED.match(self.text, at) is not None
 
     def _keep_quote(self, at: int) -> None:
         """Take a quote as part of the string that it stands in."""
@@ -282,8 +290,14 @@ class ScalarScanner:
         if stop == len(text):
             self.tear(Tear.CUT)
         self.mend("unquoted text", start)
-        named = ("_" in word and word.isidentifier()) or _CODE.match(word)
-        return BareName(word) if named or not any(map(str.isalnum, word)) else word
+        return BareName(word) if self._is_code(word) else word
+
+    def _is_code(self, word: str) -> bool:
+        """Tell whether unquoted text is what a program would look up, or no text at all."""
+        if word.isidentifier():
+            return "_" in word or self.parentheses > 0
+        dotted = "." in word and all(part.isidentifier() for part in word.split("."))
+        return dotted or _CODE.match(word) is not None or not any(map(str.isalnum, word))
 
     def _bare_end(self, start: int) -> int:
         """Return where unquoted text ends: at a comma, line end or bracket that is not its own."""
@@ -305,9 +319,12 @@ class ScalarScanner:
         if plain != literal or literal[-1] == "." or literal.lstrip("-")[0] == ".":
             self.mend("number", self.at - len(literal))
         digits = plain.lstrip("-")
-        if digits.isdigit():
-            return int(plain) if len(digits) < _LONGEST_INTEGER else self._float(plain)
-        return self._float(plain)
+        if not digits.isdigit():
+            return self._float(plain)
+        if len(digits) < _LONGEST_INTEGER:
+            return int(plain)
+        self.mend("unquoted text", self.at - len(literal))
+        return literal
 
     def _float(self, literal: str) -> float:
         number = float(literal)

@@ -227,7 +227,8 @@ class _Shapes:
             if not self.read(item, marked=marked or role is Role.CALL, depth=depth + 1):
                 del self.result.calls[before:]
                 continue
-            if role not in _WRAPPERS and not self._vouches(before, unknown=role is None):
+            unknown = role is None and role_of(key, every=False) is not Role.SHOWN
+            if role not in _WRAPPERS and not self._vouches(before, unknown=unknown):
                 continue
             if all(_may_stand_beside(k, v) for k, v in others.items()):
                 return True

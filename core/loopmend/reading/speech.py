@@ -17,7 +17,6 @@ __all__ = [
     "asks_leave",
     "awaits",
     "clauses",
-    "closes",
     "is_caption",
     "is_interjection",
     "is_label",
@@ -35,6 +34,7 @@ __all__ = [
     "speaks_of_itself",
     "supposes",
     "takes_back",
+    "takes_part",
     "without_emoji",
 ]
 
@@ -243,15 +243,14 @@ def pauses(sentence: str) -> bool:
     >>> pauses("One moment."), pauses("One moment, I did not run it.")
     (True, False)
     """
-    return phrases.CLOSES.match(sentence) is not None and not _takes_part(sentence)
+    if phrases.CLOSES.match(sentence) is None or takes_part(sentence):
+        return False
+    return all(
+        phrases.CLOSES.match(clause) or speaks_of_itself(clause) or is_label(clause)
+        for clause in clauses(sentence)[1:]
+    )
 
 
-def closes(sentence: str) -> bool:
-    """Tell whether a sentence only ends a message, or says what comes after the call."""
-    looks_on = phrases.OUTLOOK.match(sentence) is not None and not _takes_part(sentence)
-    return looks_on or pauses(sentence)
-
-
-def _takes_part(sentence: str) -> bool:
+def takes_part(sentence: str) -> bool:
     """Tell whether a sentence takes a call back, or waits for the user."""
     return takes_back(sentence) or asks_leave(sentence) or awaits(sentence)

@@ -36,7 +36,7 @@ from loopmend.reading.values import decode_value, verified
         ("[NaN, -Infinity]", [None, None]),
         ('["\\d\\_\\x\\n\\u00e9\\ud83d\\ude00\\ud800\\/"]', ["\\d_\\x\né😀\ufffd/"]),
         ("[f(x, 1), a[0]]", ["f(x, 1)", "a[0]"]),
-        ("[" + "9" * 400 + "]", [float("inf")]),
+        ("[" + "9" * 400 + "]", ["9" * 400]),
     ],
 )
 def test_mended(text: str, value: Any) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from loopmend.reading.plans import explains, plans
+from loopmend.reading.plans import closes, explains, plans
 from loopmend.reading.speech import (
     asks_leave,
     awaits,
-    closes,
     is_interjection,
     is_label,
     is_question,
