@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from loopmend._arguments import not_text
 from loopmend.reading.alignment import Alignment
-from loopmend.reading.excerpts import Excerpt, Excerpts, repaired_value
+from loopmend.reading.excerpts import Excerpt, Excerpts
 from loopmend.reading.json_scanner import LEFT_OUT
 from loopmend.reading.pairs import TwiceError, quick_value
 from loopmend.reading.plain_values import plain_value, said_value
@@ -97,8 +97,7 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
     except TwiceError as error:
         whole: Value | None = Value(None, start, start + len(plain), twice=error.key)
     except JSONDecodeError:
-        whole = repaired_value(text)
-        broken_at = start if whole is None else -1
+        whole, broken_at = None, start
     except ValueError:
         whole = None
     else:

@@ -7,10 +7,12 @@ in two ways is an error.
 from __future__ import annotations
 
 import re
+from json.decoder import scanstring
 from typing import Any, Final
 
-from loopmend.reading.json_strings import NAMED, StringScanner
-from loopmend.reading.scalars import LenientError, Tear
+from loopmend._json import MAX_DEPTH
+from loopmend.reading.json_strings import NAMED, WORD, StringScanner
+from loopmend.reading.scalars import QUOTES, LenientError, Tear
 
 __all__ = ["LEFT_OUT", "WRONG_CLOSER", "JsonScanner"]
 
@@ -40,14 +42,38 @@ _ATOMS: Final = {
     "item": re.compile(rf"{_ATOM}(?=[\"'\u201c\[{{]|-?\d[\d.]*\s*[,\]\s]|(?:true|false|null)\b)"),
 }
 _OPENERS: Final = {"}": "{", "]": "[", ")": "("}
-_ATOM_VALUES: Final = {
-    "true": True,
-    "false": False,
-    "null": None,
-    "True": True,
-    "False": False,
-    "None": None,
-}
+_CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
+_LITERALS: Final = {"true": True, "false": False, "null": None}
+_LITERALS.update({"True": True, "False": False, "None": None})
+_THOUSANDS: Final = re.compile(r"\d,\d{3}(?!\d)")
+
+# Words that are no text where a value stands, but for those that the pattern knows.
+_ODD: Final = r"(?:NaN|nan|Infinity|inf|undefined|nil|NULL|TRUE|FALSE)\b"
+
+
+def _quick(before: str, closer: str, following: str, last: str) -> re.Pattern[str]:
+    """Return what takes a member or an item, and the comma behind it, that one look tells.
+
+    Most are as they should be, or off in a way that has one meaning. Where it matches, a closer
+    look finds the same. Groups are the key in three spellings, then the value by its kind.
+    """
+    comma = rf"\s*,(?=\s*(?:{following}))"
+    ended = rf"(?:{comma}|(?=\s*{last}))"
+    return re.compile(
+        rf"""{before}(?:"([^"\\\n]*(?:\\["\\/bfnrt][^"\\\n]*)*)"{ended}|'([^'"\\\n]*)'{ended}"""
+        rf"""|(?:(-?(?:0|[1-9]\d{{0,17}}))|(-?(?:0|[1-9]\d{{0,17}})\.\d{{1,17}})|(true|false|null)"""
+        rf"""|(True|False|None)|(?!{_ODD})([A-Za-z_][\w\-]{{0,60}}))(?=\s*[,{closer}])(?:{comma})?|([{{\[]))"""
+    )
+
+
+_MEMBER: Final = _quick(
+    r"""\s*(?:"([^"\\\n]{1,80})"|'([^'"\\\n]{1,80})'|([A-Za-z_$][\w$]{0,60}))\s*:\s*""",
+    "}",
+    rf"{NAMED}|[A-Za-z_$][\w$]{{0,60}}\s*:",
+    rf"\}}(?!\s*,\s*{WORD})",
+)
+_ITEM: Final = _quick(r"\s*()()()", "\\]", r"""["'\[{]|-?\d""", r"\]")
+_DOUBLE, _SINGLE, _WHOLE, _FLOAT, _FIXED, _PYTHON, _WORD, _OPEN = range(4, 12)
 
 
 class JsonScanner(StringScanner):
@@ -89,27 +115,97 @@ class JsonScanner(StringScanner):
             msg = "a comment that does not end"
             raise LenientError(msg, at)
 
+    def value(self) -> Any:
+        """Read any value."""
+        char = self.peek()
+        if char in _CLOSERS:
+            return self._container(char)
+        return self.string() if char in QUOTES or self.prefixed() else super().value()
+
     # -- containers
 
     def _container(self, char: str) -> Any:
-        part, self.part = self.part, None
         start, known = self.at, len(self.repairs)
         self.open.append(char)
-        found = super()._container(char)
+        self.depth = len(self.open)
+        if self.depth > MAX_DEPTH:
+            msg = f"nested deeper than {MAX_DEPTH} levels"
+            raise LenientError(msg, start, too_deep=True)
+        self.at += 1
+        found: Any = self._object() if char == "{" else self._array(_CLOSERS[char])
         self.open.pop()
-        self.part = part
-        if char == "(" and any(what == "unquoted text" for what, _ in self.repairs[known:]):
+        self.depth -= 1
+        return self._tuple(found, start, known) if char == "(" else found
+
+    def _tuple(self, found: list[Any], start: int, known: int) -> Any:
+        self.mend("parentheses for brackets", start)
+        if any(what == "unquoted text" for what, _ in self.repairs[known:]):
             msg = "words in parentheses"
             raise LenientError(msg, start)
-        if char == "(" and len(found) == 1 and self.text[start : self.at].rstrip(") ")[-1:] != ",":
+        if len(found) == 1 and self.text[start : self.at].rstrip(") ")[-1:] != ",":
             return found[0]  # as in Python
         return found
+
+    def _quick_value(self, match: re.Match[str], closer: str) -> Any:
+        """Return the value that one look tells, and step over it."""
+        kind = match.lastindex
+        self.at = match.end()
+        if kind == _OPEN:
+            self.at -= 1
+            found = self._container(match[_OPEN])
+            self._separator(closer)
+            return found
+        if kind == _DOUBLE:
+            found = match[_DOUBLE]
+            if "\\" in found:
+                found = scanstring(self.text, match.start(_DOUBLE), False)[0]
+        elif kind == _WHOLE:
+            found = int(match[_WHOLE])
+        elif kind == _FLOAT:
+            found = float(match[_FLOAT])
+        elif kind == _FIXED:
+            found = _LITERALS[match[_FIXED]]
+        else:
+            found = self._repaired(match, kind or 0)
+        if self.text[self.at - 1] != ",":
+            self._separator(closer)
+        return found
+
+    def _repaired(self, match: re.Match[str], kind: int) -> Any:
+        begin, end = match.span(kind)
+        if kind == _SINGLE:
+            self.mend("quotes", begin - 1, end + 1)
+        else:
+            self.mend("unquoted text" if kind == _WORD else "Python literal", begin, end)
+        return _LITERALS[match[kind]] if kind == _PYTHON else match[kind]
+
+    def _quick_members(self, found: dict[str, Any]) -> None:
+        """Read members as long as one look tells what they are."""
+        while (member := _MEMBER.match(self.text, self.at)) is not None:
+            key = member[1]
+            if key is None:
+                single = member[2] is not None
+                begin, end = member.span(2 if single else 3)
+                key = self.text[begin:end]
+                self.mend("quotes" if single else "unquoted key", begin - single, end + single)
+            if key in found:
+                self.twice = key
+            found[key] = self._quick_value(member, "}")
+
+    def _quick_items(self, found: list[Any]) -> None:
+        """Read items as long as one look tells what they are."""
+        while (item := _ITEM.match(self.text, self.at)) is not None:
+            found.append(self._quick_value(item, "]"))
 
     def _object(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if self.text.startswith("{{", self.at - 1):
             return self._doubled_object()
-        while (char := self.peek()) not in ("}", ""):
+        while True:
+            self._quick_members(found)
+            char = self.peek()
+            if char in ("}", ""):
+                break
             if char == "," or self._skips_rest(char):
                 self.mend_if(char == ",", "stray comma")
                 self.at += char == ","
@@ -124,7 +220,7 @@ class JsonScanner(StringScanner):
                 self.at += 1
             else:
                 self.part = "key"
-                key = self._key(char)
+                key = self.string() if self.prefixed() else self._key(char)
                 self.part = "member"
                 self._member(found, key)
         self._close()
@@ -156,7 +252,12 @@ class JsonScanner(StringScanner):
 
     def _array(self, closer: str) -> list[Any]:
         found: list[Any] = []
-        while (char := self.peek()) not in (closer, ""):
+        while True:
+            if closer == "]":
+                self._quick_items(found)
+            char = self.peek()
+            if char in (closer, ""):
+                break
             if char == "," or self._skips_rest(char):
                 self.mend_if(char == ",", "stray comma")
                 self.at += char == ","
@@ -165,19 +266,29 @@ class JsonScanner(StringScanner):
                     msg = "a parenthesis that closes nothing"
                     raise LenientError(msg, self.at)
                 self.mend(WRONG_CLOSER, self.at)
-                # `["a"}, "b": …`: it is the array that ends here, or `b` would belong to nothing.
+                # `["a"}, "b": ...`: it is the array that ends here, or `b` would belong to nothing.
                 typo = _TYPO.match(self.text, self.at + 1) is not None and self.depth > 1
                 self.at += typo or self.typos or _OPENERS[char] not in self.open[-2:-1]
                 return found
             elif not self._stops(self.at):
                 self.part = "item"
                 found.append(self.value())
-                if self.peek() in (":", "\uff1a"):
-                    msg = "a key in an array"
-                    raise LenientError(msg, self.at)
                 self._separator(closer)
         self._close()
         return found
+
+    def _separator(self, closer: str) -> None:
+        char, at = self.peek(), self.at
+        if char in (",", "\uff0c"):
+            self.mend_if(char != ",", "`\uff0c` for `,`")
+            self.at += 1
+            if self.peek() == closer:
+                self.mend("trailing comma", at, at + 1)
+        elif char not in ("}", "]", ")", ""):
+            if char in (":", "\uff1a") and closer != "}":
+                msg = "a key in an array"
+                raise LenientError(msg, at)
+            self.mend("missing comma", at)
 
     def _stops(self, at: int) -> bool:
         """Tell whether the text stops before it says anything of the value at a place."""
@@ -206,9 +317,12 @@ class JsonScanner(StringScanner):
         atom = _ATOMS[self.part].match(text, start) if self.part in _ATOMS else None
         if atom is not None:
             self.at = atom.end(1)
-            return _ATOM_VALUES[atom[1]] if atom[1] in _ATOM_VALUES else self._number(atom[1])
+            return _LITERALS[atom[1]] if atom[1] in _LITERALS else self._number(atom[1])
         padded = _PADDED.match(text, start)
         if padded and text[start : self._bare_end(start)].strip() == padded[0]:
+            if _THOUSANDS.match(text, max(0, start - 2)):
+                msg = "a number with commas in it"
+                raise LenientError(msg, start)
             self.at = padded.end()
             self.mend("unquoted text", start)
             return padded[0]

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from loopmend import FailurePattern, JsonReading, ReadingConfig, read_json
-from loopmend.reading.rewriting import rewritten_value
 
 P = FailurePattern
 SALVAGE = ReadingConfig(salvage=True)
@@ -309,9 +308,8 @@ def test_a_reading_is_plain_data() -> None:
     assert JsonReading().data is None
 
 
-def test_what_is_only_commented_on_is_not_rewritten() -> None:
+def test_what_is_only_commented_on_is_not_repaired() -> None:
     """A comment behind a value is no repair of it."""
-    assert rewritten_value('{"a": 1} // why\n', 0) is None
     assert read_json('{"a": 1} // why\n').fidelity == "exact"
 
 
