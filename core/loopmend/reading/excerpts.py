@@ -12,7 +12,7 @@ from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.pairs import strict_value
 from loopmend.reading.scalars import LenientError, Tear
 from loopmend.reading.turn import Repair
-from loopmend.reading.values import Value
+from loopmend.reading.values import Value, shifted
 
 __all__ = ["Excerpt", "Excerpts"]
 
@@ -124,15 +124,17 @@ class Excerpts:
         try:
             value = self._decoded(start, fenced=fenced, likely=likely)
         except LenientError as error:
-            if not likely and not error.too_deep:
-                return start + 1
-            return self._broken(error)
+            if likely:
+                self._broken(error)
+                return None
+            return start + 1
         if value.torn and not likely:
             return start + 1
         if not likely:
             self._budget += _REMARK
         if _MEMBERS.match(self.text, value.end) and isinstance(value.value, dict):
-            return self._broken(LenientError("members behind the end", value.end))
+            self._broken(LenientError("members behind the end", value.end))
+            return None
         before = self.text[max(0, start - _LEAD) : start]
         apart = fenced or _BEFORE.search(before) is not None
         words = isinstance(value.value, list) and any(r.what == _WORDS for r in value.repairs)
@@ -162,7 +164,7 @@ class Excerpts:
         if _ESCAPED.match(self.text, start) and (value := self._unescaped(start)) is not None:
             return value
         if not likely:
-            return decoded_at(self.text[: start + _REMARK], start)
+            return decoded_within(self.text, start, start + _REMARK)
         cut = self._cut_by_fence(start) if fenced else None
         if cut is not None and (not cut.torn or not self._pays(len(self.text) - start)):
             return cut
@@ -187,7 +189,7 @@ class Excerpts:
             self._unfenced = mark
             return None
         try:
-            value = decoded_at(self.text[: close + 1], start)
+            value = decoded_within(self.text, start, close + 1)
         except LenientError:
             return None
         if value.torn is not Tear.OPEN:
@@ -219,6 +221,15 @@ def decoded_at(text: str, start: int) -> Value:
     """
     found = strict_value(text, start)
     return scanned_at(text, start) if found is None else Value(found[0], start, found[1])
+
+
+def decoded_within(text: str, start: int, stop: int) -> Value:
+    """Decode the value that starts at a place and ends before another.
+
+    Raises:
+        LenientError: If there is none.
+    """
+    return shifted(decoded_at(text[start:stop], 0), start)
 
 
 def scanned_at(text: str, start: int) -> Value:

@@ -247,8 +247,8 @@ class Growth:
         value = _LITERALS.get(token[0], _NOTHING)
         if value is _NOTHING and token[0][0] in "-0123456789":
             value = _number(token[0])
-        if token.end() == len(text):  # more of it may come
-            self._cut = value
+        if token.end() == len(text):  # more of it may come, and 1 is not on the way to 12
+            self._cut = value if token[0] in _LITERALS else _NOTHING
             return at
         if value is _NOTHING:
             self.lost = True

@@ -12,7 +12,7 @@ from loopmend.reading.excerpts import Excerpt, Excerpts
 from loopmend.reading.json_scanner import LEFT_OUT
 from loopmend.reading.pairs import TwiceError, quick_value
 from loopmend.reading.plain_values import plain_value, said_value
-from loopmend.reading.problem import Problem, place
+from loopmend.reading.problem import Problem, kind_of, place
 from loopmend.reading.schema import Schema, schema_of
 from loopmend.reading.templates import echoes_schema, may_hold_slot, placeholder_in
 from loopmend.reading.turn import Failure, FailurePattern, Fidelity, ReadingConfig, Repair
@@ -75,6 +75,7 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
 
     Raises:
         TypeError: `text` is not a `str`, or `schema` describes no type.
+        ValueError: `schema` is a JSON Schema that is broken.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -181,6 +182,9 @@ def _fitted(reading: JsonReading, wanted: Schema) -> JsonReading:
         data = alignment.aligned(reading.data, wanted.json)
     except RecursionError:  # alternatives within alternatives
         data = reading.data
+    if alignment.clashes:
+        keys = place(alignment.clashes[0])
+        return _refused(reading, P.MALFORMED, f"`{keys}` and another key name the same part.")
     value, problems = wanted.validated(data)
     if alignment.repairs and problems:
         value, raw = wanted.validated(reading.data)
@@ -190,7 +194,14 @@ def _fitted(reading: JsonReading, wanted: Schema) -> JsonReading:
         changed = tuple(Repair(what, reading.span) for what in alignment.repairs)
         repairs = (*reading.repairs, *changed)
         reading = replace(reading, data=data, fidelity="repaired", repairs=repairs)
+    if not problems and isinstance(data, dict) and data and _is_blank(value):
+        problems = tuple(Problem((str(key),), "", kind_of(part)) for key, part in data.items())
     return _mismatched(reading, problems) if problems else replace(reading, value=value)
+
+
+def _is_blank(value: Any) -> bool:
+    """Tell whether a type that drops keys it does not know has taken nothing at all."""
+    return value == {} or getattr(value, "model_fields_set", None) == set()
 
 
 def _mismatched(reading: JsonReading, problems: tuple[Problem, ...]) -> JsonReading:

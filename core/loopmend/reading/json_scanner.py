@@ -6,8 +6,8 @@ in two ways is an error.
 
 from __future__ import annotations
 
+import json
 import re
-from json.decoder import scanstring
 from typing import Any, Final
 
 from loopmend._json import MAX_DEPTH
@@ -31,7 +31,7 @@ _STUB: Final = re.compile(
 )
 _COMMENT_TO_END: Final = re.compile(r"(?:#|//)(?=[^\n]*\Z)[^\n}\]]*[}\]]")
 _PADDED: Final = re.compile(r"-?0\d[\d.eE+\-]*")
-_NEXT_KEY: Final = re.compile(rf"(?<!\s)\s+(?={NAMED})")
+_BARE_STOP: Final = re.compile(rf"[,}}\])\n(\[{{]|(?<!\s)\s+(?={NAMED})")
 _TYPO: Final = re.compile(rf"\s*,\s*{NAMED}")
 _BLANKS: Final = re.compile(r"\s*")
 _BEFORE_COMMENT: Final = frozenset(" \t\n\r#/")
@@ -41,6 +41,8 @@ _ATOMS: Final = {
     "member": re.compile(rf"{_ATOM}(?={NAMED})"),
     "item": re.compile(rf"{_ATOM}(?=[\"'\u201c\[{{]|-?\d[\d.]*\s*[,\]\s]|(?:true|false|null)\b)"),
 }
+_STRING: Final = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
+_ATOMIC: Final = frozenset("-0123456789tfnTFN")
 _OPENERS: Final = {"}": "{", "]": "[", ")": "("}
 _CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
 _LITERALS: Final = {"true": True, "false": False, "null": None}
@@ -158,7 +160,7 @@ class JsonScanner(StringScanner):
         if kind == _DOUBLE:
             found = match[_DOUBLE]
             if "\\" in found:
-                found = scanstring(self.text, match.start(_DOUBLE), False)[0]
+                found = _STRING(self.text, match.start(_DOUBLE) - 1)[0]
         elif kind == _WHOLE:
             found = int(match[_WHOLE])
         elif kind == _FLOAT:
@@ -314,11 +316,12 @@ class JsonScanner(StringScanner):
     def bare(self) -> Any:
         """Read a number, a literal or unquoted text."""
         start, text = self.at, self.text
-        atom = _ATOMS[self.part].match(text, start) if self.part in _ATOMS else None
+        char = text[start]
+        atom = _ATOMS[self.part].match(text, start) if self.part and char in _ATOMIC else None
         if atom is not None:
             self.at = atom.end(1)
             return _LITERALS[atom[1]] if atom[1] in _LITERALS else self._number(atom[1])
-        padded = _PADDED.match(text, start)
+        padded = _PADDED.match(text, start) if char in "-0" else None
         if padded and text[start : self._bare_end(start)].strip() == padded[0]:
             if _THOUSANDS.match(text, max(0, start - 2)):
                 msg = "a number with commas in it"
@@ -334,11 +337,6 @@ class JsonScanner(StringScanner):
             raise LenientError(msg, start)
         if self.at == len(text) and (number := _STOPPED_NUMBER.fullmatch(found)):
             return float(number[1] + (number[2] or ""))
-        following = _NEXT_KEY.search(text, start, self.at + 80)
-        if following is not None and following.start() < self.at:
-            self.at = following.start()
-            self.mend("missing comma", self.at)
-            return text[start : self.at].strip()
         quotes = found.count('"')
         if quotes == 1 and found.endswith('"'):
             self.mend("missing quote", start)
@@ -347,3 +345,16 @@ class JsonScanner(StringScanner):
             msg = "unquoted text that holds quotes"
             raise LenientError(msg, start)
         return found
+
+    def _bare_end(self, start: int) -> int:
+        """Return where unquoted text ends: at a comma, line end, bracket, or before a key."""
+        depth = 0
+        for match in _BARE_STOP.finditer(self.text, start):
+            char = self.text[match.start()]
+            if char in "([{":
+                depth += 1
+            elif char in ")]}" and depth:
+                depth -= 1
+            elif char != "," or not depth:
+                return match.start()
+        return len(self.text)

@@ -23,7 +23,7 @@ NAMED: Final = (
 
 _FIXED: Final = r"(?:true|false|null|True|False|None)\b"
 WORD: Final = rf"(?!{_FIXED})[^\W\d]"
-_ITEM: Final = rf"""["'\u201c\u2018`\[{{(]|[-+.]?\d|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"""
+_ITEM: Final = rf"""[uUrR]?["']|[\u201c\u2018`\[{{(]|[-+.]?\d|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"""
 _CUT_KEY: Final = r"""["'\u201c\u2018`][^"'\u201c\u201d\u2018\u2019`\n]{0,80}\Z"""
 _OVER: Final = r"\.\.\.|\u2026|//|/\*|#|$"
 # What may follow the closing quote of a key, of a member and of an item.

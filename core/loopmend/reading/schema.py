@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from loopmend.reading.checker import UNCHECKED, Checker
+from loopmend.reading.checker import UNCHECKED, Checker, verify_schema
 from loopmend.reading.problem import Path, Problem, kind_of
 
 if TYPE_CHECKING:  # loaded with the first type: who reads without one does not pay for it
@@ -151,6 +151,7 @@ def schema_of(schema: Any) -> Schema | None:
 
     Raises:
         TypeError: It describes no type.
+        ValueError: It is a JSON Schema that is broken.
 
     >>> schema_of({"type": "integer"}).validated("one")[1][0].expected
     'an integer'
@@ -160,6 +161,7 @@ def schema_of(schema: Any) -> Schema | None:
     if schema is None or isinstance(schema, Schema):
         return schema
     if isinstance(schema, Mapping):
+        verify_schema(schema)
         return Schema(None, dict(schema), str(schema.get("title") or ""))
     if isinstance(schema, str):
         msg = "`schema` must be a type or a JSON Schema, not a str"
@@ -241,7 +243,13 @@ def _by_jsonschema(value: Any, schema: dict[str, Any]) -> tuple[Problem, ...]:
         return ()
     validators = importlib.import_module("jsonschema.validators")
     validator = validators.validator_for(schema)(schema)
-    errors = sorted(validator.iter_errors(value), key=lambda e: json.dumps(list(e.absolute_path)))
+    try:
+        validator.check_schema(schema)
+        found = list(validator.iter_errors(value))
+    except Exception as error:  # it has a kind of its own for each thing that can be wrong
+        msg = f"`schema` is broken: {type(error).__name__}"
+        raise ValueError(msg) from error
+    errors = sorted(found, key=lambda e: json.dumps(list(e.absolute_path)))
     return tuple(
         Problem(tuple(e.absolute_path), f"valid by `{e.validator}`", kind_of(e.instance))
         for e in errors[:_MOST]

@@ -95,6 +95,8 @@ def _is_shape(value: Any, schema: Schema) -> bool:
             continue
         if not isinstance(leaf, str):
             return False
+        if leaf == "null":  # a value of that name, unless the others are types
+            continue
         if _TYPE.fullmatch(leaf.strip()):
             found = True
         elif "|" not in leaf and leaf not in schema.fixed:
