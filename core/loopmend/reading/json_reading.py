@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from json import JSONDecodeError
 from typing import Any, Final
 
@@ -194,13 +194,15 @@ def _fitted(reading: JsonReading, wanted: Schema) -> JsonReading:
         changed = tuple(Repair(what, reading.span) for what in alignment.repairs)
         repairs = (*reading.repairs, *changed)
         reading = replace(reading, data=data, fidelity="repaired", repairs=repairs)
-    if not problems and isinstance(data, dict) and data and _is_blank(value):
+    if not problems and isinstance(data, dict) and data and _is_blank(value, data):
         problems = tuple(Problem((str(key),), "", kind_of(part)) for key, part in data.items())
     return _mismatched(reading, problems) if problems else replace(reading, value=value)
 
 
-def _is_blank(value: Any) -> bool:
+def _is_blank(value: Any, data: dict[str, Any]) -> bool:
     """Tell whether a type that drops keys it does not know has taken nothing at all."""
+    if is_dataclass(value):
+        return not any(field.name in data for field in fields(value))
     return value == {} or getattr(value, "model_fields_set", None) == set()
 
 
@@ -228,10 +230,9 @@ class _Reply:
         if not self.text.strip():
             return self._nothing(P.EMPTY, "The reply is empty.")
         plain = plain_value(self.text)
-        if plain is not None:
-            alone = self._judged(Excerpt(plain))
-            if alone.ok or alone.fidelity == "salvaged":
-                return alone
+        alone = None if plain is None else self._judged(Excerpt(plain))
+        if alone is not None and (alone.ok or alone.fidelity == "salvaged"):
+            return alone
         excerpts = Excerpts(self.text, self.broken_at)
         reading = self._chosen(excerpts)
         if reading is not None and (reading.ok or reading.fidelity == "salvaged"):
@@ -239,7 +240,7 @@ class _Reply:
         if excerpts.broken:
             return self._none(excerpts)
         said = None if self.wanted is None else self._said(excerpts)
-        return said or reading or self._none(excerpts)
+        return said or reading or alone or self._none(excerpts)
 
     def _chosen(self, excerpts: Excerpts) -> JsonReading | None:
         """Return the first value that fits, else what is wrong with the first."""
@@ -248,6 +249,8 @@ class _Reply:
             if self.wanted is None and not excerpt.apart and isinstance(excerpt.value.value, list):
                 continue  # `[1]` in a sentence is a remark
             reading = self._judged(excerpt)
+            if reading.ok and len(excerpts.found) > 1 and _is_lone_item(reading, excerpt.value):
+                reading = _refused(reading, P.MALFORMED, "Several values stand for a list of them.")
             if reading.ok:
                 return reading
             if failed is None:
@@ -297,6 +300,11 @@ class _Reply:
     def _nothing(self, pattern: FailurePattern, message: str) -> JsonReading:
         span = (0, len(self.text))
         return JsonReading(failure=Failure(pattern, message, span), whole=False, span=span)
+
+
+def _is_lone_item(reading: JsonReading, found: Value) -> bool:
+    """Tell whether a list was made of one value; if there are more, it would lose them."""
+    return isinstance(reading.data, list) and not isinstance(found.value, list)
 
 
 def rank(excerpt: Excerpt) -> int:

@@ -23,7 +23,8 @@ WRONG_CLOSER: Final = "wrong closing bracket"
 
 _NO_WIDTH: Final = frozenset("\ufeff\u200b\u2060\u180e")
 _LITERAL: Final = re.compile(r"(?:true|false|null|True|False|None)\b|[-+.]?\d|[\"'\u201c\[{]")
-_CONSTRUCTED: Final = re.compile(r"[A-Za-z_][\w.]*\(\s*[\"'\d)]")
+_NO_NUMBER: Final = re.compile(r"-?(?:NaN|nan|Infinity|inf)(?=\s*(?:[,}\])\n]|\Z))")
+_CONSTRUCTED: Final = re.compile(r"(?:new\s+)?[A-Za-z_][\w.]*\(\s*[\"'\d)]")
 _STOPPED_NUMBER: Final = re.compile(r"(-?\d+)(?:\.|(\.\d+)?[eE][-+]?)\Z")
 # What stops before it says anything: a sign, a quote, the start of a literal.
 _STUB: Final = re.compile(
@@ -42,6 +43,8 @@ _ATOMS: Final = {
     "item": re.compile(rf"{_ATOM}(?=[\"'\u201c\[{{]|-?\d[\d.]*\s*[,\]\s]|(?:true|false|null)\b)"),
 }
 _STRING: Final = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
+_LONGEST_SHORT: Final = 300
+_LONGEST_INTEGER: Final = 4300
 _ATOMIC: Final = frozenset("-0123456789tfnTFN")
 _OPENERS: Final = {"}": "{", "]": "[", ")": "("}
 _CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
@@ -98,16 +101,24 @@ class JsonScanner(StringScanner):
     def peek(self) -> str:
         """Skip blanks, comments and what has no width, and return the next character."""
         char = self.text[self.at : self.at + 1]
-        if "!" < char < "\x7f" and char not in "#/":
+        if "!" < char < "\x7f" and char not in "#/\\":
             return char
         if char in _BEFORE_COMMENT:
             self._refuse_comment()
         char = super().peek()
-        while char and char in _NO_WIDTH:
-            self.mend("blank of no width", self.at)
+        while char and (char in _NO_WIDTH or (char == "\\" and self._skips_escape())):
+            self.mend_if(char in _NO_WIDTH, "blank of no width")
             self.at += 1
             char = super().peek()
         return char
+
+    def _skips_escape(self) -> bool:
+        r"""Step over the backslash of `\n` between members, where it can only be a line end."""
+        if self.text[self.at + 1 : self.at + 2] not in ("n", "r", "t"):
+            return False
+        self.mend("escaped line end", self.at, self.at + 2)
+        self.at += 1
+        return True
 
     def _refuse_comment(self) -> None:
         """Refuse a comment that ends only with the text and holds a bracket: where does it end?"""
@@ -321,6 +332,10 @@ class JsonScanner(StringScanner):
         if atom is not None:
             self.at = atom.end(1)
             return _LITERALS[atom[1]] if atom[1] in _LITERALS else self._number(atom[1])
+        if char in "-NnIi" and (number := _NO_NUMBER.match(text, start)):
+            self.at = number.end()
+            self.mend("number that JSON lacks", start)
+            return float(number[0])
         padded = _PADDED.match(text, start) if char in "-0" else None
         if padded and text[start : self._bare_end(start)].strip() == padded[0]:
             if _THOUSANDS.match(text, max(0, start - 2)):
@@ -358,3 +373,12 @@ class JsonScanner(StringScanner):
             elif char != "," or not depth:
                 return match.start()
         return len(self.text)
+
+    def _number(self, literal: str) -> Any:
+        """Return a number as `json` does, which has no integers beyond a length."""
+        if len(literal) < _LONGEST_SHORT or not literal.lstrip("-").isdigit():
+            return super()._number(literal)
+        if len(literal) > _LONGEST_INTEGER:
+            msg = "a number that is too large"
+            raise LenientError(msg, self.at - len(literal))
+        return int(literal)

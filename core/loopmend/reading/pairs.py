@@ -78,7 +78,13 @@ def _twice(pairs: list[tuple[str, Any]]) -> str:
     return Counter(key for key, _ in pairs).most_common(1)[0][0]
 
 
-_SCAN: Final = json.JSONDecoder(object_pairs_hook=_once).scan_once  # type: ignore[attr-defined]
+def _no_number(literal: str) -> Any:
+    raise ValueError(literal)
+
+
+_SCAN: Final = json.JSONDecoder(  # type: ignore[attr-defined]
+    object_pairs_hook=_once, parse_constant=_no_number
+).scan_once
 
 
 def nests_too_deep(text: str) -> bool:

@@ -81,10 +81,11 @@ def _quoted(plain: str, start: int) -> Value | None:
 
 def _encoded(value: str) -> Value | None:
     plain = value.strip()
-    if plain[:1] not in ("{", "["):
+    if plain[:1] not in ("{", "[", '"'):
         return None
     try:
-        return Value(quick_value(plain), 0, len(plain))
+        found = quick_value(plain)
+        return _encoded(found) if isinstance(found, str) else Value(found, 0, len(plain))
     except TwiceError as error:
         return Value(None, 0, len(plain), twice=error.key)
     except ValueError:
