@@ -328,7 +328,8 @@ class JsonScanner(StringScanner):
         """Read a number, a literal or unquoted text."""
         start, text = self.at, self.text
         char = text[start]
-        atom = _ATOMS[self.part].match(text, start) if self.part and char in _ATOMIC else None
+        atoms = _ATOMS.get(self.part) if char in _ATOMIC else None
+        atom = atoms.match(text, start) if atoms else None
         if atom is not None:
             self.at = atom.end(1)
             return _LITERALS[atom[1]] if atom[1] in _LITERALS else self._number(atom[1])

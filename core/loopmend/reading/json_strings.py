@@ -26,8 +26,9 @@ WORD: Final = rf"(?!{_FIXED})[^\W\d]"
 _ITEM: Final = rf"""[uUrR]?["']|[\u201c\u2018`\[{{(]|[-+.]?\d|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"""
 _CUT_KEY: Final = r"""["'\u201c\u2018`][^"'\u201c\u201d\u2018\u2019`\n]{0,80}\Z"""
 _OVER: Final = r"\.\.\.|\u2026|//|/\*|#|$"
-# What may follow the closing quote of a key, of a member and of an item.
+# What may follow the closing quote of a text that is all there is, a key, a member and an item.
 _AFTER: Final = {
+    "root": re.compile(r"\s*\Z"),
     "key": re.compile(rf"\s*(?:[:\uff1a=]|(?:{_FIXED}|-?\d[\d.]*)\s*[,}}])"),
     "member": re.compile(
         rf"\s*(?:[,\uff0c]\s*(?:,\s*)*(?:{NAMED}|[\w$][\w$.\-]{{0,60}}\s*:|[}}\]\[{{]|{_CUT_KEY}|{_OVER})"
@@ -46,7 +47,10 @@ _JOINS: Final = re.compile(r"\s*\+\s*(?=[\"'])")
 _BEFORE_PLUS: Final = frozenset("+ \t\n\r")
 _REACH: Final = 2000
 _MOST_REPAIRS: Final = 100
-_PLAIN: Final = {"key": frozenset(":\uff1a"), "member": frozenset("}"), "item": frozenset("]")}
+_PLAIN: Final = {
+    **{"root": frozenset({""}), "key": frozenset(":\uff1a")},
+    **{"member": frozenset("}"), "item": frozenset("]")},
+}
 _INFO: Final = re.compile(r"(?:json|JSON)[0-9c]?\s*\n")
 _EXPRESSION: Final = re.compile(r"""\s*[+%]\s*["'\w(]""")
 # What stands between two strings: an operator, or a few words such as `or` and `if x else`.
@@ -64,7 +68,7 @@ _COLON: Final = re.compile(r"\s*[:\uff1a]")
 _NO_KEY: Final = re.compile(r"[:,\n]")
 _CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
 _PREFIXES: Final = frozenset("bBfFrRuU")
-Part = Literal["key", "member", "item"]
+Part = Literal["root", "key", "member", "item"]
 
 
 class StringScanner(Scanner):
@@ -74,7 +78,7 @@ class StringScanner(Scanner):
 
     def __init__(self, text: str, position: int = 0) -> None:
         super().__init__(text, position)
-        self.part: Part | None = None
+        self.part: Part = "root"
         self.open: list[str] = []
         """The brackets that are open."""
         self.ends: list[int] = []
@@ -97,7 +101,7 @@ class StringScanner(Scanner):
         opening = text[start]
         if text.startswith(opening * 3, start) and opening in "\"'`":
             return self._block(opening * 3)
-        found = super().string() if self.part is None else self._string(opening)
+        found = self._string(opening)
         if text[self.at : self.at + 1] not in _BEFORE_PLUS:
             return found
         pieces = [found]
@@ -124,7 +128,7 @@ class StringScanner(Scanner):
         return True
 
     def _string(self, opening: str) -> str:
-        text, start, part = self.text, self.at, self.part or "member"
+        text, start, part = self.text, self.at, self.part
         if text[start + 1 : start + 2] == opening and text[start + 2 : start + 3].isalnum():
             return self._doubled(opening)
         begin = start + 1
@@ -145,7 +149,7 @@ class StringScanner(Scanner):
 
     def _ended(self, opening: str, begin: int) -> str:
         """Read on to the quote that what follows shows to be the last."""
-        text, part = self.text, self.part or "member"
+        text, part = self.text, self.part
         start = checked = begin
         pieces: list[str] = []
         self.at = begin
@@ -190,7 +194,7 @@ class StringScanner(Scanner):
             msg = "a key in an array"
         elif empty:
             msg = "text behind an empty string"
-        elif (part == "member" and _QUOTE_NEXT.match(text, at + 1)) or (
+        elif part == "root" or (part == "member" and _QUOTE_NEXT.match(text, at + 1)) or (
             # `"a" or "b"`: a quote that closes where none was opened, and then one that opens.
             first and not text[at - 1].isspace() and _BETWEEN.match(text, at + 1)
         ):
@@ -201,7 +205,7 @@ class StringScanner(Scanner):
 
     def _ends_before(self, at: int) -> int | None:
         """Return where a string ends if this quote opens the next key or item."""
-        pattern = _UNCLOSED.get(self.part or "")
+        pattern = _UNCLOSED.get(self.part)
         if pattern is None:
             return None
         comma = self.text.rfind(",", max(0, at - 60), at)
@@ -213,7 +217,7 @@ class StringScanner(Scanner):
         rest = self.text[begin:]
         plain = rest.rstrip(" \t\r\n}]")
         closers = "".join(rest[len(plain) :].split())
-        if closers != "".join(_CLOSERS[each] for each in reversed(self.open)):
+        if not self.open or closers != "".join(_CLOSERS[each] for each in reversed(self.open)):
             self.tear(Tear.CUT)
             self.at = len(self.text)
             return "".join([*pieces, rest])

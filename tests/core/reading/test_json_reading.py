@@ -125,6 +125,12 @@ def test_what_stands_around_a_value_does_not_matter(text: str) -> None:
         (r"{\"a\": \"b\"}", {"a": "b"}, "escaped quotes"),
         (json.dumps(CITY), OSLO, "encoded twice"),
         ("'{\"a\": 1}'", {"a": 1}, "encoded twice"),
+        (json.dumps(json.dumps(CITY)), OSLO, "encoded twice"),
+        ('{\\n  "a": 1,\\r\\n\\t"b": [2]\\n}', {"a": 1, "b": [2]}, "escaped line end"),
+        ('"a" + "b"', "ab", "joined strings"),
+        ("[Infinity, -inf]", [float("inf"), float("-inf")], "number that JSON lacks"),
+        ("{a: 1e999}", {"a": float("inf")}, "number that JSON lacks"),
+        ("{a: -" + "9" * 400 + "}", {"a": -int("9" * 400)}, "unquoted key"),
         ("True", True, "Python literal"),
         ("```json\nnull\n```\nThere is none.", None, None),
         ('"{a: b}"', "{a: b}", None),
@@ -217,6 +223,10 @@ def test_repairs_say_where() -> None:
         ("[1,000]", P.MALFORMED, "a number with commas in it"),
         ("[1, 2,000,000]", P.MALFORMED, "a number with commas in it"),
         ('{"a": 1,000}', P.MALFORMED, "a key without a value"),
+        ("{a: " + "9" * 5000 + "}", P.MALFORMED, "a number that is too large"),
+        ('{"a": new Date(1)}', P.MALFORMED, "an expression, not a value"),
+        ('"Yes" is what I say, not "no"', P.NO_ACTION, "The reply holds no JSON."),
+        ("{\\x}", P.MALFORMED, "no key"),
         ('{"a": (see below)}', P.MALFORMED, "words in parentheses"),
         ("[1)]", P.MALFORMED, "a parenthesis that closes nothing"),
         ("[[1}, 2}, 3]", P.MALFORMED, "brackets that do not match"),
@@ -306,6 +316,14 @@ def test_a_template_is_passed_over() -> None:
 def test_what_only_looks_like_a_template(text: str) -> None:
     """Words that are common in examples are values where nothing else speaks against it."""
     assert read_json(text).value == json.loads(text)
+
+
+@pytest.mark.parametrize("text", ["NaN", "[NaN]", "{a: NaN}", '{"a": NaN}', "```\nnan\n```"])
+def test_no_number_is_no_number(text: str) -> None:
+    """`NaN` is what it says, however broken the rest is, and no JSON."""
+    reading = read_json(text)
+    assert str(reading.value).count("nan") == 1
+    assert reading.fidelity == "repaired"
 
 
 def test_text_is_text() -> None:
