@@ -271,10 +271,8 @@ class _Reply:
         left_out = any(repair.what == LEFT_OUT for repair in found.repairs)
         message = _LEFT_OUT if left_out else _STOPS
         failure = Failure(P.TRUNCATED, message, span)
-        torn = JsonReading(None, failure, "exact", found.repairs, whole=False, span=span)
-        torn = replace(torn, data=found.value)
         if not self.salvage:
-            return torn
+            return JsonReading(None, failure, "exact", found.repairs, False, span, found.value)  # noqa: FBT003 - it is not whole
         reading = _read_value(self.text, found, self.wanted)
         if not reading.ok:
             return replace(reading, whole=False)

@@ -35,7 +35,7 @@ _PADDED: Final = re.compile(r"-?0\d[\d.eE+\-]*")
 _BARE_STOP: Final = re.compile(rf"[,}}\])\n(\[{{]|(?<!\s)\s+(?={NAMED})")
 _TYPO: Final = re.compile(rf"\s*,\s*{NAMED}")
 _BLANKS: Final = re.compile(r"\s*")
-_BEFORE_COMMENT: Final = frozenset(" \t\n\r#/")
+_BLANK: Final = frozenset(" \t\n\r")
 # A literal or a number behind which a comma is missing.
 _ATOM: Final = r"(true|false|null|True|False|None|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)\s+"
 _ATOMS: Final = {
@@ -100,11 +100,16 @@ class JsonScanner(StringScanner):
 
     def peek(self) -> str:
         """Skip blanks, comments and what has no width, and return the next character."""
-        char = self.text[self.at : self.at + 1]
+        text = self.text
+        char = text[self.at : self.at + 1]
+        if char in _BLANK and (blanks := _BLANKS.match(text, self.at)):
+            self.at = blanks.end()
+            char = text[self.at : self.at + 1]
         if "!" < char < "\x7f" and char not in "#/\\":
             return char
-        if char in _BEFORE_COMMENT:
-            self._refuse_comment()
+        if char in ("#", "/") and _COMMENT_TO_END.match(text, self.at):
+            msg = "a comment that does not end"
+            raise LenientError(msg, self.at)
         char = super().peek()
         while char and (char in _NO_WIDTH or (char == "\\" and self._skips_escape())):
             self.mend_if(char in _NO_WIDTH, "blank of no width")
@@ -119,14 +124,6 @@ class JsonScanner(StringScanner):
         self.mend("escaped line end", self.at, self.at + 2)
         self.at += 1
         return True
-
-    def _refuse_comment(self) -> None:
-        """Refuse a comment that ends only with the text and holds a bracket: where does it end?"""
-        match = _BLANKS.match(self.text, self.at)
-        at = match.end() if match else self.at
-        if self.text[at : at + 1] in ("#", "/") and _COMMENT_TO_END.match(self.text, at):
-            msg = "a comment that does not end"
-            raise LenientError(msg, at)
 
     def value(self) -> Any:
         """Read any value."""
@@ -291,6 +288,8 @@ class JsonScanner(StringScanner):
         return found
 
     def _separator(self, closer: str) -> None:
+        if self.text[self.at : self.at + 1] == closer:
+            return
         char, at = self.peek(), self.at
         if char in (",", "\uff0c"):
             self.mend_if(char != ",", "`\uff0c` for `,`")
