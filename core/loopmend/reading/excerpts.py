@@ -10,6 +10,7 @@ from typing import Final
 from loopmend.reading.json_scanner import WRONG_CLOSER, JsonScanner
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.pairs import strict_value
+from loopmend.reading.rewriting import rewritten_value
 from loopmend.reading.scalars import LenientError, Tear
 from loopmend.reading.turn import Repair
 from loopmend.reading.values import Value, shifted
@@ -39,6 +40,7 @@ _MOST: Final = 64
 # pays for. What looks like a value is read to its end, and nothing is read behind a broken one.
 _REMARK: Final = 500
 _FREE: Final = 10_000
+_REWRITES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class Excerpts:
         self._first = len(text) - len(text.lstrip())
         self._fence: re.Match[str] | None = None
         self._unfenced = ""
+        self._rewrites = _REWRITES
         self._scan()
 
     def _scan(self) -> None:
@@ -177,8 +180,11 @@ class Excerpts:
         return cut if cut is not None and found.torn else found
 
     def _found_at(self, start: int) -> Value:
-        decoded = scanned_at if start == self._broken_at else decoded_at
-        return decoded(self.text, start)
+        if start != self._broken_at and (found := strict_value(self.text, start)) is not None:
+            return Value(found[0], start, found[1])
+        self._rewrites -= 1  # each looks at all that follows
+        rewritten = rewritten_value(self.text, start) if self._rewrites >= 0 else None
+        return rewritten or scanned_at(self.text, start)
 
     def _cut_by_fence(self, start: int) -> Value | None:
         """Decode a value up to the end of its fence, where missing brackets are known to be."""

@@ -6,12 +6,11 @@ in two ways is an error.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, Final
 
 from loopmend._json import MAX_DEPTH
-from loopmend.reading.json_strings import NAMED, WORD, StringScanner
+from loopmend.reading.json_strings import NAMED, StringScanner
 from loopmend.reading.scalars import QUOTES, LenientError, Tear
 
 __all__ = ["LEFT_OUT", "WRONG_CLOSER", "JsonScanner"]
@@ -36,13 +35,15 @@ _BARE_STOP: Final = re.compile(rf"[,}}\])\n(\[{{]|(?<!\s)\s+(?={NAMED})")
 _TYPO: Final = re.compile(rf"\s*,\s*{NAMED}")
 _BLANKS: Final = re.compile(r"\s*")
 _BLANK: Final = frozenset(" \t\n\r")
-# A literal or a number behind which a comma is missing.
-_ATOM: Final = r"(true|false|null|True|False|None|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)\s+"
+# A literal or a number behind which a comma is missing, or only a comment stands.
+_ATOM: Final = (
+    r"(true|false|null|True|False|None|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+    r"(?:(?=\s*(?:#|//|/\*))|\s+"
+)
 _ATOMS: Final = {
-    "member": re.compile(rf"{_ATOM}(?={NAMED})"),
-    "item": re.compile(rf"{_ATOM}(?=[\"'\u201c\[{{]|-?\d[\d.]*\s*[,\]\s]|(?:true|false|null)\b)"),
+    "member": re.compile(rf"{_ATOM}(?={NAMED}))"),
+    "item": re.compile(rf"{_ATOM}(?=[\"'\u201c\[{{]|-?\d[\d.]*\s*[,\]\s]|(?:true|false|null)\b))"),
 }
-_STRING: Final = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
 _LONGEST_SHORT: Final = 300
 _LONGEST_INTEGER: Final = 4300
 _ATOMIC: Final = frozenset("-0123456789tfnTFN")
@@ -51,34 +52,6 @@ _CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
 _LITERALS: Final = {"true": True, "false": False, "null": None}
 _LITERALS.update({"True": True, "False": False, "None": None})
 _THOUSANDS: Final = re.compile(r"\d,\d{3}(?!\d)")
-
-# Words that are no text where a value stands, but for those that the pattern knows.
-_ODD: Final = r"(?:NaN|nan|Infinity|inf|undefined|nil|NULL|TRUE|FALSE)\b"
-
-
-def _quick(before: str, closer: str, following: str, last: str) -> re.Pattern[str]:
-    """Return what takes a member or an item, and the comma behind it, that one look tells.
-
-    Most are as they should be, or off in a way that has one meaning. Where it matches, a closer
-    look finds the same. Groups are the key in three spellings, then the value by its kind.
-    """
-    comma = rf"\s*,(?=\s*(?:{following}))"
-    ended = rf"(?:{comma}|(?=\s*{last}))"
-    return re.compile(
-        rf"""{before}(?:"([^"\\\n]*(?:\\["\\/bfnrt][^"\\\n]*)*)"{ended}|'([^'"\\\n]*)'{ended}"""
-        rf"""|(?:(-?(?:0|[1-9]\d{{0,17}}))|(-?(?:0|[1-9]\d{{0,17}})\.\d{{1,17}})|(true|false|null)"""
-        rf"""|(True|False|None)|(?!{_ODD})([A-Za-z_][\w\-]{{0,60}}))(?=\s*[,{closer}])(?:{comma})?|([{{\[]))"""
-    )
-
-
-_MEMBER: Final = _quick(
-    r"""\s*(?:"([^"\\\n]{1,80})"|'([^'"\\\n]{1,80})'|([A-Za-z_$][\w$]{0,60}))\s*:\s*""",
-    "}",
-    rf"{NAMED}|[A-Za-z_$][\w$]{{0,60}}\s*:",
-    rf"\}}(?!\s*,\s*{WORD})",
-)
-_ITEM: Final = _quick(r"\s*()()()", "\\]", r"""["'\[{]|-?\d""", r"\]")
-_DOUBLE, _SINGLE, _WHOLE, _FLOAT, _FIXED, _PYTHON, _WORD, _OPEN = range(4, 12)
 
 
 class JsonScanner(StringScanner):
@@ -156,66 +129,11 @@ class JsonScanner(StringScanner):
             return found[0]  # as in Python
         return found
 
-    def _quick_value(self, match: re.Match[str], closer: str) -> Any:
-        """Return the value that one look tells, and step over it."""
-        kind = match.lastindex
-        self.at = match.end()
-        if kind == _OPEN:
-            self.at -= 1
-            found = self._container(match[_OPEN])
-            self._separator(closer)
-            return found
-        if kind == _DOUBLE:
-            found = match[_DOUBLE]
-            if "\\" in found:
-                found = _STRING(self.text, match.start(_DOUBLE) - 1)[0]
-        elif kind == _WHOLE:
-            found = int(match[_WHOLE])
-        elif kind == _FLOAT:
-            found = float(match[_FLOAT])
-        elif kind == _FIXED:
-            found = _LITERALS[match[_FIXED]]
-        else:
-            found = self._repaired(match, kind or 0)
-        if self.text[self.at - 1] != ",":
-            self._separator(closer)
-        return found
-
-    def _repaired(self, match: re.Match[str], kind: int) -> Any:
-        begin, end = match.span(kind)
-        if kind == _SINGLE:
-            self.mend("quotes", begin - 1, end + 1)
-        else:
-            self.mend("unquoted text" if kind == _WORD else "Python literal", begin, end)
-        return _LITERALS[match[kind]] if kind == _PYTHON else match[kind]
-
-    def _quick_members(self, found: dict[str, Any]) -> None:
-        """Read members as long as one look tells what they are."""
-        while (member := _MEMBER.match(self.text, self.at)) is not None:
-            key = member[1]
-            if key is None:
-                single = member[2] is not None
-                begin, end = member.span(2 if single else 3)
-                key = self.text[begin:end]
-                self.mend("quotes" if single else "unquoted key", begin - single, end + single)
-            if key in found:
-                self.twice = key
-            found[key] = self._quick_value(member, "}")
-
-    def _quick_items(self, found: list[Any]) -> None:
-        """Read items as long as one look tells what they are."""
-        while (item := _ITEM.match(self.text, self.at)) is not None:
-            found.append(self._quick_value(item, "]"))
-
     def _object(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if self.text.startswith("{{", self.at - 1):
             return self._doubled_object()
-        while True:
-            self._quick_members(found)
-            char = self.peek()
-            if char in ("}", ""):
-                break
+        while (char := self.peek()) not in ("}", ""):
             if char == "," or self._skips_rest(char):
                 self.mend_if(char == ",", "stray comma")
                 self.at += char == ","
@@ -262,12 +180,7 @@ class JsonScanner(StringScanner):
 
     def _array(self, closer: str) -> list[Any]:
         found: list[Any] = []
-        while True:
-            if closer == "]":
-                self._quick_items(found)
-            char = self.peek()
-            if char in (closer, ""):
-                break
+        while (char := self.peek()) not in (closer, ""):
             if char == "," or self._skips_rest(char):
                 self.mend_if(char == ",", "stray comma")
                 self.at += char == ","

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from loopmend.reading.lenient import Scanner
 from loopmend.reading.scalars import QUOTES, LenientError, Tear
 
-__all__ = ["NAMED", "WORD", "StringScanner"]
+__all__ = ["NAMED", "StringScanner"]
 
 NAMED: Final = (
     r"""(?:"(?:[^"\\\n]|\\.){0,80}"|'(?:[^'\\\n]|\\.){0,80}'|`[^`\n]{0,80}`"""
@@ -22,17 +22,18 @@ NAMED: Final = (
 """A pattern for a quoted key and its colon."""
 
 _FIXED: Final = r"(?:true|false|null|True|False|None)\b"
-WORD: Final = rf"(?!{_FIXED})[^\W\d]"
+_WORD: Final = rf"(?!{_FIXED})[^\W\d]"
 _ITEM: Final = rf"""[uUrR]?["']|[\u201c\u2018`\[{{(]|[-+.]?\d|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"""
 _CUT_KEY: Final = r"""["'\u201c\u2018`][^"'\u201c\u201d\u2018\u2019`\n]{0,80}\Z"""
+_NOTE: Final = r"//[^\n]{0,200}\n|\#[^\n]{0,200}\n|/\*[^*]{0,200}\*/"
 _OVER: Final = r"\.\.\.|\u2026|//|/\*|#|$"
 # What may follow the closing quote of a text that is all there is, a key, a member and an item.
 _AFTER: Final = {
     "root": re.compile(r"\s*\Z"),
-    "key": re.compile(rf"\s*(?:[:\uff1a=]|(?:{_FIXED}|-?\d[\d.]*)\s*[,}}])"),
+    "key": re.compile(rf"(?:\s|{_NOTE})*(?:[:\uff1a=]|(?:{_FIXED}|-?\d[\d.]*)\s*[,}}])"),
     "member": re.compile(
         rf"\s*(?:[,\uff0c]\s*(?:,\s*)*(?:{NAMED}|[\w$][\w$.\-]{{0,60}}\s*:|[}}\]\[{{]|{_CUT_KEY}|{_OVER})"
-        rf"|\}}(?!\s*,\s*{WORD})|\](?!\s*\w)|{NAMED}|{_OVER})|[^\S\n]*\n\s*[\w$][\w$.\-]{{0,60}}\s*:"
+        rf"|\}}(?!\s*,\s*{_WORD})|\](?!\s*\w)|{NAMED}|{_OVER})|[^\S\n]*\n\s*[\w$][\w$.\-]{{0,60}}\s*:"
     ),
     "item": re.compile(
         rf"\s*(?:[,\uff0c]\s*(?:,\s*)*(?:{_ITEM}|[}}\])]|{_OVER})|[\])}}]|{_OVER})"
@@ -48,8 +49,10 @@ _BEFORE_PLUS: Final = frozenset("+ \t\n\r")
 _REACH: Final = 2000
 _MOST_REPAIRS: Final = 100
 _PLAIN: Final = {
-    **{"root": frozenset({""}), "key": frozenset(":\uff1a")},
-    **{"member": frozenset("}"), "item": frozenset("]")},
+    "root": frozenset({""}),
+    "key": frozenset(":\uff1a"),
+    "member": frozenset("}"),
+    "item": frozenset("]"),
 }
 _INFO: Final = re.compile(r"(?:json|JSON)[0-9c]?\s*\n")
 _EXPRESSION: Final = re.compile(r"""\s*[+%]\s*["'\w(]""")
@@ -194,9 +197,13 @@ class StringScanner(Scanner):
             msg = "a key in an array"
         elif empty:
             msg = "text behind an empty string"
-        elif part == "root" or (part == "member" and _QUOTE_NEXT.match(text, at + 1)) or (
-            # `"a" or "b"`: a quote that closes where none was opened, and then one that opens.
-            first and not text[at - 1].isspace() and _BETWEEN.match(text, at + 1)
+        elif (
+            part == "root"
+            or (part == "member" and _QUOTE_NEXT.match(text, at + 1))
+            or (
+                # `"a" or "b"`: a quote that closes where none was opened, and then one that opens.
+                first and not text[at - 1].isspace() and _BETWEEN.match(text, at + 1)
+            )
         ):
             msg = "quotes that can be read in two ways"
         else:

@@ -129,7 +129,10 @@ def test_what_stands_around_a_value_does_not_matter(text: str) -> None:
         ('{\\n  "a": 1,\\r\\n\\t"b": [2]\\n}', {"a": 1, "b": [2]}, "escaped line end"),
         ('"a" + "b"', "ab", "joined strings"),
         ("[Infinity, -inf]", [float("inf"), float("-inf")], "number that JSON lacks"),
-        ("{a: 1e999}", {"a": float("inf")}, "number that JSON lacks"),
+        ("[1e999, 'it's']", [float("inf"), "it's"], "number that JSON lacks"),
+        ("[1/*a*/2, {'b' /* c */: 3}]", [1, 2, {"b": 3}], "missing comma"),
+        ('{"a" // it\n: "b"c"}', {"a": 'b"c'}, "comment left out"),
+        ("[true#a\n, 'it's', None/*b*/]", [True, "it's", None], "comment left out"),
         ("{a: -" + "9" * 400 + "}", {"a": -int("9" * 400)}, "unquoted key"),
         ("True", True, "Python literal"),
         ("```json\nnull\n```\nThere is none.", None, None),
@@ -324,6 +327,20 @@ def test_no_number_is_no_number(text: str) -> None:
     reading = read_json(text)
     assert str(reading.value).count("nan") == 1
     assert reading.fidelity == "repaired"
+
+
+def test_many_remarks_before_a_value() -> None:
+    """However many brackets open nothing, the value behind them is found."""
+    assert read_json("See " + "[x " * 30_000 + '\n{"a": 1}').value == {"a": 1}
+    escaped = "{\\" + '"x ' + "see {\\" + '"x '
+    assert not read_json(escaped + "y" * 20_000).ok
+
+
+def test_a_fence_that_closes_within_a_text() -> None:
+    """What is broken behind its fence, too, is what the fence holds, and that is torn."""
+    failure = read_json('```json\n{"a": "b\n```\n", c: "d" e: ]').failure
+    assert failure is not None
+    assert failure.pattern is P.TRUNCATED
 
 
 def test_text_is_text() -> None:
