@@ -197,13 +197,11 @@ class StringScanner(Scanner):
             msg = "a key in an array"
         elif empty:
             msg = "text behind an empty string"
-        elif (
-            part == "root"
-            or (part == "member" and _QUOTE_NEXT.match(text, at + 1))
-            or (
-                # `"a" or "b"`: a quote that closes where none was opened, and then one that opens.
-                first and not text[at - 1].isspace() and _BETWEEN.match(text, at + 1)
-            )
+        elif (part == "member" and _QUOTE_NEXT.match(text, at + 1)) or (
+            # `"a" or "b"`: a quote that closes where none was opened, and then one that opens.
+            first
+            and not text[at - 1].isspace()
+            and (text.count(text[at], at) % 2 if part == "root" else _BETWEEN.match(text, at + 1))
         ):
             msg = "quotes that can be read in two ways"
         else:

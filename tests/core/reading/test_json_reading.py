@@ -128,6 +128,8 @@ def test_what_stands_around_a_value_does_not_matter(text: str) -> None:
         (json.dumps(json.dumps(CITY)), OSLO, "encoded twice"),
         ('{\\n  "a": 1,\\r\\n\\t"b": [2]\\n}', {"a": 1, "b": [2]}, "escaped line end"),
         ('"a" + "b"', "ab", "joined strings"),
+        ('"a 24" screen"', 'a 24" screen', "unescaped quote"),
+        ('"he said "so" to them"', 'he said "so" to them', "unescaped quote"),
         ("[Infinity, -inf]", [float("inf"), float("-inf")], "number that JSON lacks"),
         ("[1e999, 'it's']", [float("inf"), "it's"], "number that JSON lacks"),
         ("[1/*a*/2, {'b' /* c */: 3}]", [1, 2, {"b": 3}], "missing comma"),
