@@ -183,8 +183,7 @@ class Excerpts:
         if start != self._broken_at and (found := strict_value(self.text, start)) is not None:
             return Value(found[0], start, found[1])
         self._rewrites -= 1  # each looks at all that follows
-        rewritten = rewritten_value(self.text, start) if self._rewrites >= 0 else None
-        return rewritten or scanned_at(self.text, start)
+        return repaired_at(self.text, start, rewrite=self._rewrites >= 0)
 
     def _cut_by_fence(self, start: int) -> Value | None:
         """Decode a value up to the end of its fence, where missing brackets are known to be."""
@@ -226,7 +225,7 @@ def decoded_at(text: str, start: int) -> Value:
         LenientError: If there is none.
     """
     found = strict_value(text, start)
-    return scanned_at(text, start) if found is None else Value(found[0], start, found[1])
+    return repaired_at(text, start) if found is None else Value(found[0], start, found[1])
 
 
 def decoded_within(text: str, start: int, stop: int) -> Value:
@@ -236,6 +235,16 @@ def decoded_within(text: str, start: int, stop: int) -> Value:
         LenientError: If there is none.
     """
     return shifted(decoded_at(text[start:stop], 0), start)
+
+
+def repaired_at(text: str, start: int, *, rewrite: bool = True) -> Value:
+    """Decode the value that starts at a place and needs repair.
+
+    Raises:
+        LenientError: If there is none.
+    """
+    found = rewritten_value(text, start) if rewrite else None
+    return scanned_at(text, start) if found is None else found
 
 
 def scanned_at(text: str, start: int) -> Value:
