@@ -11,9 +11,10 @@ from loopmend.reading.checker import Checker, options_of
 from loopmend.reading.lexicon import Role, role_of, words_of
 from loopmend.reading.problem import Path, place
 
-__all__ = ["Alignment", "folded", "the_one"]
+__all__ = ["YES_AND_NO", "Alignment", "folded", "the_one"]
 
-_YES_AND_NO: Final = {"true": True, "false": False, "yes": True, "no": False}
+YES_AND_NO: Final = {"true": True, "false": False, "yes": True, "no": False}
+"""The words for a boolean."""
 _MOST_STEPS: Final = 50_000
 # A wrapper of such a name says that what it holds is not the value.
 _FAILED: Final = frozenset(
@@ -133,8 +134,8 @@ class Alignment:
     def _scalar(self, value: Any, kinds: set[str]) -> Any:
         if isinstance(value, str):
             plain = value.strip().lower()
-            if "boolean" in kinds and "string" not in kinds and plain in _YES_AND_NO:
-                return _YES_AND_NO[plain]
+            if "boolean" in kinds and "string" not in kinds and plain in YES_AND_NO:
+                return YES_AND_NO[plain]
             return self.types.from_text(value, kinds)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return value

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from loopmend.reading.alignment import folded
+from loopmend.reading.alignment import YES_AND_NO, folded
 from loopmend.reading.checker import options_of
 from loopmend.reading.json_scanner import JsonScanner
 from loopmend.reading.pairs import TwiceError, quick_value
@@ -133,7 +133,7 @@ def _options(schema: dict[str, Any], wanted: Schema) -> list[str]:
     """Return the words that a schema takes, if it takes only a few."""
     options = options_of(schema)
     if options is None and wanted.checker.kinds(schema) == {"boolean"}:
-        options = ["true", "false"]
+        options = list(YES_AND_NO)
     for key in ("anyOf", "oneOf"):
         for choice in schema.get(key) or ():
             if isinstance(choice, dict):
