@@ -64,7 +64,7 @@ class Excerpts:
 
         Args:
             text: The reply.
-            broken_at: Where a value starts of which it is known that simple repairs do not help.
+            broken_at: Where a value starts of which it is known that it is not strict JSON.
         """
         self.text = text
         self._broken_at = broken_at
