@@ -100,4 +100,4 @@ def _grows(old: Any, new: Any) -> bool:
         return len(old) <= len(new) and all(map(_grows, old, new))
     if isinstance(old, str) and isinstance(new, str):
         return new.startswith(old)
-    return type(old) is type(new) and bool(old == new)
+    return repr(old) == repr(new)  # not `==`: no number is not itself, and 1 is not `True`

@@ -31,7 +31,7 @@ def test_each_chunk_adds_to_the_value() -> None:
         {"a": "xy", "b": []},
         {"a": "xy", "b": []},
         {"a": "xy", "b": [12]},
-        {"a": "xy", "b": [12, True]},
+        {"a": "xy", "b": [12]},
         {"a": "xy", "b": [12, True]},
         {"a": "xy", "b": [12, True]},
     ]
@@ -45,7 +45,7 @@ def test_nesting_and_empty_parts() -> None:
         [{"a": {}, "b": ""}],
         [{"a": {}, "b": ""}],
         [{"a": {}, "b": ""}, [[]]],
-        [{"a": {}, "b": ""}, [[], None]],
+        [{"a": {}, "b": ""}, [[]]],
         [{"a": {}, "b": ""}, [[], None]],
     ]
 
@@ -106,7 +106,7 @@ def _grows(old: Any, new: Any) -> bool:
         return isinstance(new, dict) and all(k in new and _grows(v, new[k]) for k, v in old.items())
     if isinstance(old, list):
         return isinstance(new, list) and len(old) <= len(new) and all(map(_grows, old, new))
-    return new.startswith(old) if isinstance(old, str) else old is None or old == new
+    return new.startswith(old) if isinstance(old, str) else old is None or repr(old) == repr(new)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,7 @@ def _grows(old: Any, new: Any) -> bool:
         '{"a": "he said "so" twice", "n": 12345, "b": "c, "d": [true, 77]}',
         'For [1, 2, 34] see below, and {name}:\n{"a": [1, 2, 34], b: "and so on, and on"}',
         "{\"a\": 'x', \"b\": [1, 22, 333, 4444,], 'c': {'d': 12345678}}",
+        '{"a": [truename, NaN, falsely, 12a], "b": nullable, c: "and so on, and on"}',
         '[{"a": 1, b: 20}, {"a": 300, b: 4000}, {"a": 50000, b: 600000}]',
     ],
 )
@@ -129,7 +130,7 @@ def test_partial_values_only_grow(text: str, size: int) -> None:
         found = reader.feed(text[at : at + size])
         assert _grows(last, found)
         last = found
-    assert reader.close() == read_json(text)
+    assert repr(reader.close()) == repr(read_json(text))
 
 
 def test_a_partial_value_is_not_taken_back() -> None:
