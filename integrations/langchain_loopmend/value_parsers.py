@@ -18,7 +18,7 @@ from langchain_loopmend.errors import ValueParseException
 from langchain_loopmend.messages import reply_of_generation
 from langchain_loopmend.streaming import Arrivals
 from loopmend import Failure, FailurePattern, JsonReader, JsonReading, ReadingConfig, Reply
-from loopmend.mending import value_correction
+from loopmend.mending import value_correction, value_schema
 from loopmend.mending.value_replies import read_value_reply
 from loopmend.reading import Schema, fit_value, schema_of
 
@@ -35,7 +35,9 @@ class _Described:
         self._schema = schema
 
     def model_json_schema(self) -> dict[str, Any]:
-        return self._schema.json
+        """Return its schema; LangChain leaves out the type, so only objects can go without one."""
+        described = self._schema.json
+        return described if "properties" in described else value_schema(self._schema)
 
 
 class ValueReader(LangChainJsonParser):

@@ -8,13 +8,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from loopmend.reading.checker import Checker, options_of
+from loopmend.reading.lexicon import Role, role_of, words_of
 from loopmend.reading.problem import Path, place
 
-__all__ = ["Alignment", "folded", "the_one"]
+__all__ = ["YES_AND_NO", "Alignment", "folded", "the_one"]
 
-_YES_AND_NO: Final = {"true": True, "false": False, "yes": True, "no": False}
+YES_AND_NO: Final = {"true": True, "false": False, "yes": True, "no": False}
+"""The words for a boolean."""
 _MOST_STEPS: Final = 50_000
-_SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
+# A wrapper of such a name says that what it holds is not the value.
+_FAILED: Final = frozenset(
+    ["error", "errors", "exception", "failure", "failures", "fault", "refusal", "warning"]
+)
+_NOT_MEANT: Final = frozenset({Role.SHOWN, Role.THINK, Role.ASK})
 
 
 def folded(name: str) -> str:
@@ -33,9 +39,17 @@ def the_one(name: str, names: Iterable[Any]) -> str | None:
     >>> the_one("first name", ["firstName", "lastName"]), the_one("a", ["A", "a "])
     ('firstName', None)
     """
-    fold = folded(name)
-    found = [each for each in names if isinstance(each, str) and folded(each) == fold]
-    return found[0] if len(found) == 1 else None
+    return _by_fold(names).get(folded(name))
+
+
+def _by_fold(names: Iterable[Any]) -> dict[str, str | None]:
+    """Return names by what is left of them without case and separators, if that is of one only."""
+    found: dict[str, str | None] = {}
+    for name in names:
+        if isinstance(name, str):
+            fold = folded(name)
+            found[fold] = None if fold in found else name
+    return found
 
 
 class Alignment:
@@ -44,7 +58,10 @@ class Alignment:
     def __init__(self, checker: Checker) -> None:
         self.types = checker
         self.repairs: list[str] = []
+        self.clashes: list[Path] = []
+        """Where two keys are spellings of one name, so that nobody knows which one is meant."""
         self._steps = 0
+        self._folds: dict[int, tuple[dict[str, str | None], Any]] = {}
 
     def aligned(self, value: Any, schema: Any, path: Path = ()) -> Any:
         """Return a value as a schema takes it, as far as nothing is lost by it."""
@@ -83,8 +100,8 @@ class Alignment:
     def _option(self, value: Any, options: list[Any], path: Path) -> Any:
         if value in options:
             return value
-        if isinstance(value, dict) and len(value) == 1:
-            inner = self._option(next(iter(value.values())), options, path)
+        if (only := _only(value)) is not None:
+            inner = self._option(only, options, path)
             if inner in options:
                 self._note("wrapper", path)
                 return inner
@@ -101,21 +118,24 @@ class Alignment:
 
     def _alternative(self, value: Any, choices: list[Any], path: Path) -> Any:
         """Return the value as the first alternative takes it that takes it at all."""
-        if any(self.types.fits(value, choice) for choice in choices):
-            return value
-        kept = len(self.repairs)
+        for choice in choices:
+            if self.types.fits(value, choice):
+                if isinstance(value, dict) and isinstance(choice, dict):
+                    self._renamed(value, self.types.resolved(choice), path)
+                return value
+        kept = len(self.repairs), len(self.clashes)
         for choice in choices:
             new = self.aligned(value, choice, path)
             if self.types.fits(new, choice):
                 return new
-            del self.repairs[kept:]
+            del self.repairs[kept[0] :], self.clashes[kept[1] :]
         return value
 
     def _scalar(self, value: Any, kinds: set[str]) -> Any:
         if isinstance(value, str):
             plain = value.strip().lower()
-            if "boolean" in kinds and "string" not in kinds and plain in _YES_AND_NO:
-                return _YES_AND_NO[plain]
+            if "boolean" in kinds and "string" not in kinds and plain in YES_AND_NO:
+                return YES_AND_NO[plain]
             return self.types.from_text(value, kinds)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return value
@@ -129,10 +149,8 @@ class Alignment:
         return str(value) if "string" in kinds and isinstance(value, int) else value
 
     def _unwrapped_scalar(self, value: dict[str, Any], schema: dict[str, Any]) -> Any:
-        if len(value) != 1:
-            return value
-        inner = self._scalar(next(iter(value.values())), self.types.kinds(schema))
-        return inner if self.types.fits(inner, schema) else value
+        inner = self._scalar(_only(value), self.types.kinds(schema))
+        return value if inner is None or not self.types.fits(inner, schema) else inner
 
     def _listed(self, value: Any, schema: dict[str, Any], path: Path) -> Any:
         """Put a lone item into a list; a text may itself be a list in words, so it is not."""
@@ -144,7 +162,7 @@ class Alignment:
         del self.repairs[kept:]  # the list's own turn comes
         if isinstance(item, dict) is isinstance(value, dict) and self.types.fits(item, items):
             return [value]
-        only = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
+        only = _only(value)
         return only if isinstance(only, list) else value  # `{"items": […]}` for the list alone
 
     def _array(self, value: list[Any], schema: dict[str, Any], path: Path) -> list[Any]:
@@ -163,9 +181,8 @@ class Alignment:
         value = self._unwrapped(value, schema, properties, path)
         required = schema.get("required") or ()
         found: dict[str, Any] = {}
-        for key, item in value.items():
-            meant = None if key in properties else the_one(key, properties)
-            name = key if meant is None or meant in value or meant in found else meant
+        for key, name in self._renamed(value, schema, path).items():
+            item = value[key]
             if name != key:
                 self._note("name", (*path, key))
             wanted = properties.get(name)
@@ -176,6 +193,30 @@ class Alignment:
                 continue
             found[name] = self.aligned(item, wanted, (*path, name))
         return found
+
+    def _renamed(
+        self, value: Mapping[str, Any], schema: Mapping[str, Any], path: Path
+    ) -> dict[str, str]:
+        """Return for each key the name that it spells, and note where two keys spell one."""
+        properties = schema.get("properties")
+        if not isinstance(properties, dict):
+            properties = {}
+        known = self._folded(properties)
+        names: dict[str, str] = {}
+        taken = {key for key in value if key in properties}
+        for key in value:
+            meant = None if key in properties else known.get(folded(key))
+            if meant in taken and not schema.get("additionalProperties"):
+                self.clashes.append((*path, key))
+            names[key] = key if meant is None or meant in taken else meant
+            taken.add(names[key])
+        return names
+
+    def _folded(self, properties: Mapping[str, Any]) -> dict[str, str | None]:
+        known = self._folds.get(id(properties))
+        if known is None:
+            known = self._folds[id(properties)] = _by_fold(properties), properties
+        return known[0]
 
     def _refuses_null(self, schema: Any) -> bool:
         kinds = self.types.kinds(schema) if isinstance(schema, dict) else set()
@@ -207,17 +248,39 @@ class Alignment:
             wrapped = {"properties": value["properties"]}  # the schema's own form, filled in
         if len(wrapped) != 1 or any(key in properties for key in wrapped):
             return value
-        inner = next(iter(wrapped.values()))
+        name, inner = next(iter(wrapped.items()))
         if isinstance(inner, str):
             inner = self.types.from_text(inner, {"object"})
-        if not isinstance(inner, dict) or not inner:
-            return value
-        known = [key for key in inner if key in properties or the_one(key, properties)]
-        needed = [key for key in schema.get("required") or () if key in properties]
-        if len(known) == len(inner) or (needed and set(needed) <= set(inner)):
+        vouched = wrapped is not value or folded(name) == folded(str(schema.get("title")))
+        if isinstance(inner, dict) and inner and (vouched or self._holds(name, inner, schema)):
             self._note("wrapper", path)
             return inner
         return value
+
+    def _holds(self, name: str, inner: dict[str, Any], schema: dict[str, Any]) -> bool:
+        """Tell whether what stands under a name that the schema does not know is all of a value."""
+        names = self._folded(schema["properties"])
+        known = {names.get(folded(key)) or key for key in inner}
+        if not known <= set(schema["properties"]):
+            return False
+        if not (schema.get("required") or role_of(name)) or not _is_meant(name):
+            return False
+        kept = len(self.repairs), len(self.clashes)
+        fits = self.types.fits(self.aligned(inner, schema), schema)
+        del self.repairs[kept[0] :], self.clashes[kept[1] :]
+        return fits
+
+
+def _is_meant(name: str) -> bool:
+    """Tell whether a name leaves open that what stands under it is meant."""
+    return not _FAILED.intersection(words_of(name)) and role_of(name) not in _NOT_MEANT
+
+
+def _only(value: Any) -> Any:
+    """Return the only part of an object that may be no more than a wrapper."""
+    if isinstance(value, dict) and len(value) == 1 and _is_meant(next(iter(value))):
+        return next(iter(value.values()))
+    return None
 
 
 def _called(value: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from loopmend.reading.coercion import Coercion
-from loopmend.reading.problem import Path, Problem, kind_of
+from loopmend.reading.problem import Path, Problem, kind_of, place
 
-__all__ = ["UNCHECKED", "Checker", "options_of"]
+__all__ = ["UNCHECKED", "Checker", "options_of", "verify_schema"]
 
 UNCHECKED: Final = frozenset(
     {
@@ -159,6 +159,63 @@ class Checker(Coercion):
                 inner = [schema["additionalProperties"]]
             for each in inner:
                 yield from self._check(item, each, (*path, key))
+
+
+_PARTS: Final = frozenset(
+    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]
+)
+_CHOICES: Final = frozenset(["anyOf", "oneOf", "allOf", "prefixItems"])
+_LISTS: Final = frozenset({*_CHOICES, "required", "enum"})
+_INNER: Final = frozenset(
+    ["items", "additionalProperties", "not", "if", "then", "else", "contains"]
+)
+
+
+def verify_schema(schema: Mapping[str, Any]) -> None:
+    """Refuse what is broken as a JSON Schema, before a value meets it.
+
+    Raises:
+        ValueError: A keyword holds what it cannot hold, or a pattern is no regular expression.
+
+    >>> verify_schema({"properties": {"a": {"pattern": "("}}})
+    Traceback (most recent call last):
+        ...
+    ValueError: `schema` is broken: `properties.a.pattern` is no regular expression
+    """
+    left: list[tuple[Path, Any]] = [((), schema)]
+    while left:
+        path, part = left.pop()
+        if not isinstance(part, Mapping):
+            continue
+        for key, held in part.items():
+            at = (*path, str(key))
+            if (key in _PARTS and not isinstance(held, Mapping)) or (
+                key in _LISTS and not isinstance(held, (list, tuple))
+            ):
+                raise _broken(at, "holds the wrong kind of thing")
+            for pattern in (
+                held if key == "patternProperties" else [held] if key == "pattern" else ()
+            ):
+                if not isinstance(pattern, str) or not _compiles(pattern):
+                    raise _broken(at, "is no regular expression")
+            if key in _PARTS:
+                left += [((*at, str(name)), inner) for name, inner in held.items()]
+            elif key in _CHOICES:
+                left += [((*at, nth), inner) for nth, inner in enumerate(held)]
+            elif key in _INNER:
+                left.append((at, held))
+
+
+def _broken(path: Path, words: str) -> ValueError:
+    return ValueError(f"`schema` is broken: `{place(path)}` {words}")
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True
 
 
 def options_of(schema: Mapping[str, Any]) -> list[Any] | None:

@@ -9,13 +9,13 @@ from typing import Final
 
 from loopmend.reading.json_scanner import WRONG_CLOSER, JsonScanner
 from loopmend.reading.lexicon import Role, role_of
-from loopmend.reading.pairs import nests_too_deep, noting
+from loopmend.reading.pairs import strict_value
 from loopmend.reading.rewriting import rewritten_value
 from loopmend.reading.scalars import LenientError, Tear
 from loopmend.reading.turn import Repair
-from loopmend.reading.values import Value
+from loopmend.reading.values import Value, shifted
 
-__all__ = ["Excerpt", "Excerpts", "repaired_value"]
+__all__ = ["Excerpt", "Excerpts"]
 
 _MARK: Final = re.compile(
     r"[{\[]|^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*[\w+.\-]*|(?P<inline>`{3,})[a-z]*"
@@ -24,11 +24,7 @@ _MARK: Final = re.compile(
 )
 _LIKELY: Final = re.compile(
     r"\{\s*(?:[\"'\u201c][^\"'\u201c\u201d\n]{0,80}[\"'\u201d]\s*[:\uff1a\d]|[\w$\-]{1,60}\s*:)"
-    r"|\[\s*(?:[{\[\"'\u201c]|-?\d[\d.]*\s*(?:,|\Z))"
-)
-# What strict JSON starts with. For what is none, `json` counts the lines of all that went before.
-_STRICT: Final = re.compile(
-    r"\{\s*(?:\}|\"(?:[^\"\\\n]|\\.){0,200}\"\s*:)|\[\s*(?:[\[{\]\"]|-?\d[\d.eE+\-]{0,40}\s*[,\]]|[tfn])"
+    r"|\[\s*(?:[{\[\"'\u201c]|-?\d[\d.]*\s*(?:,|\Z)|(?:true|false|null|True|False|None)\s*,)"
 )
 _ESCAPED: Final = re.compile(r"[{\[]\s*\\+\"")
 _COMMENTS: Final = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z)|/\*[^*]*\*/)*")
@@ -40,8 +36,11 @@ _WORDS: Final = "unquoted text"
 _LEAD: Final = 40
 _LONGEST_COMMENT: Final = 2000
 _MOST: Final = 64
-_EFFORT: Final = 4
-_HURRIES: Final = 3
+# A bracket that opens a remark is looked at only so far, and no more of them than a text's length
+# pays for. What looks like a value is read to its end, and nothing is read behind a broken one.
+_REMARK: Final = 500
+_FREE: Final = 10_000
+_REWRITES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +56,6 @@ class Excerpt:
     """Whether a comma and another value follow."""
 
 
-def repaired_value(text: str) -> Value | None:
-    """Return the value that is all of a text and needs simple repairs, or `None`."""
-    start = len(text) - len(text.lstrip())
-    if text[start : start + 1] not in ("{", "["):
-        return None
-    found = rewritten_value(text, start)
-    if found is None or text[found.end :].strip() or nests_too_deep(text):
-        return None
-    return found
-
-
 class Excerpts:
     """Finds the values of a reply, in one pass and with a bound on wasted effort."""
 
@@ -76,7 +64,7 @@ class Excerpts:
 
         Args:
             text: The reply.
-            broken_at: Where a value starts of which it is known that simple repairs do not help.
+            broken_at: Where a value starts of which it is known that it is not strict JSON.
         """
         self.text = text
         self._broken_at = broken_at
@@ -88,27 +76,29 @@ class Excerpts:
         self.unfinished_thought = False
         self.broken = False
         """Whether something that looks like a value cannot be parsed."""
-        self._effort = _EFFORT * len(text) + 10_000
-        self._hurries = _HURRIES
+        self._budget = len(text) + _FREE
         self._silent = True
         self._first = len(text) - len(text.lstrip())
         self._fence: re.Match[str] | None = None
+        self._unfenced = ""
+        self._rewrites = _REWRITES
         self._scan()
 
     def _scan(self) -> None:
-        at = 0
-        while self._effort > 0 and len(self.found) < _MOST:
+        at: int | None = 0
+        while at is not None and len(self.found) < _MOST:
             mark = _MARK.search(self.text, at)
             if mark is None:
                 return
             if mark["tag"]:
                 at = self._tag(mark)
             elif mark["fence"] or mark["inline"]:
-                at = self._fenced(mark)
+                self._fence = mark if self._fence is None else None
+                at = mark.end()
             else:
                 at = self._value(mark.start())
 
-    def _tag(self, mark: re.Match[str]) -> int:
+    def _tag(self, mark: re.Match[str]) -> int | None:
         if role_of(mark["tag"], every=False) is not Role.THINK:
             return mark.end()
         if mark["close"]:  # its opening tag is part of the prompt
@@ -119,8 +109,7 @@ class Excerpts:
         close = self.text.find(f"</{mark['tag']}>", mark.end())
         if close == -1:
             self.unfinished_thought = True
-            self._effort = 0
-            return len(self.text)
+            return None
         end = close + len(mark["tag"]) + 3
         if self._silent and not self.text[self.visible : mark.start()].strip():
             self.visible = end
@@ -128,26 +117,27 @@ class Excerpts:
             self._silent = False
         return end
 
-    def _fenced(self, mark: re.Match[str]) -> int:
-        """Step into a fence, or out of it."""
-        self._fence = mark if self._fence is None else None
-        return mark.end()
-
-    def _value(self, start: int) -> int:
+    def _value(self, start: int) -> int | None:
+        """Read what a bracket opens; return where to go on, if that makes sense."""
         fenced = self._is_fenced(start)
-        try:
-            value = self._decoded(start, fenced=fenced)
-        except LenientError as error:
-            self._effort -= error.position - start + 10
-            if error.too_deep:
-                self._effort = 0
-            return self._no_value(start, error, fenced=fenced)
-        if value.torn and not fenced and not self._is_likely(start):
-            self._effort -= len(self.text) - start
+        # It opens a value rather than a remark.
+        likely = fenced or start == self._first or _LIKELY.match(self.text, start) is not None
+        if not likely and not self._pays(_REMARK):
             return start + 1
+        try:
+            value = self._decoded(start, fenced=fenced, likely=likely)
+        except LenientError as error:
+            if likely:
+                self._broken(error)
+                return None
+            return start + 1
+        if value.torn and not likely:
+            return start + 1
+        if not likely:
+            self._budget += _REMARK
         if _MEMBERS.match(self.text, value.end) and isinstance(value.value, dict):
-            behind = LenientError("members behind the end", value.end)
-            return self._no_value(start, behind, fenced=True)
+            self._broken(LenientError("members behind the end", value.end))
+            return None
         before = self.text[max(0, start - _LEAD) : start]
         apart = fenced or _BEFORE.search(before) is not None
         words = isinstance(value.value, list) and any(r.what == _WORDS for r in value.repairs)
@@ -156,18 +146,15 @@ class Excerpts:
             self.found.append(Excerpt(value, fenced=fenced, apart=apart, listed=listed))
         return value.end
 
-    def _is_likely(self, start: int) -> bool:
-        """Tell whether a bracket opens a value rather than a remark."""
-        return _LIKELY.match(self.text, start) is not None or start == self._first
+    def _pays(self, cost: int) -> bool:
+        """Tell whether there is still time for a look that may be in vain."""
+        self._budget -= cost
+        return self._budget > 0
 
-    def _no_value(self, start: int, error: LenientError, *, fenced: bool) -> int:
+    def _broken(self, error: LenientError) -> None:
         """Note why there is no value; parts of a broken one are not what was asked for."""
-        if not fenced and not self._is_likely(start):
-            return start + 1
         self.error = error
         self.broken = True
-        self._effort = 0
-        return len(self.text)
 
     def _is_fenced(self, start: int) -> bool:
         """Tell whether a place is the first in a fence, comments aside."""
@@ -176,32 +163,38 @@ class Excerpts:
             return False
         return _COMMENTS.fullmatch(self.text, begin, start) is not None
 
-    def _decoded(self, start: int, *, fenced: bool) -> Value:
-        """Decode a value; one that its fence closes before its brackets do ends there."""
+    def _decoded(self, start: int, *, fenced: bool, likely: bool) -> Value:
         if _ESCAPED.match(self.text, start) and (value := self._unescaped(start)) is not None:
             return value
+        if not likely:
+            return decoded_within(self.text, start, start + _REMARK)
+        cut = self._cut_by_fence(start) if fenced else None
+        if cut is not None and (not cut.torn or not self._pays(len(self.text) - start)):
+            return cut
         try:
             found = self._found_at(start)
         except LenientError:
-            cut = self._cut_by_fence(start) if fenced else None
             if cut is None:
                 raise
             return cut
-        return (self._cut_by_fence(start) or found) if found.torn and fenced else found
+        return cut if cut is not None and found.torn else found
 
     def _found_at(self, start: int) -> Value:
-        if start == self._broken_at:
-            return scanned_at(self.text, start)
-        self._hurries -= 1
-        return decoded_at(self.text, start, quickly=self._hurries >= 0)
+        if start != self._broken_at and (found := strict_value(self.text, start)) is not None:
+            return Value(found[0], start, found[1])
+        self._rewrites -= 1  # each looks at all that follows
+        return repaired_at(self.text, start, rewrite=self._rewrites >= 0)
 
     def _cut_by_fence(self, start: int) -> Value | None:
-        close = self.text.find("\n```", start)
+        """Decode a value up to the end of its fence, where missing brackets are known to be."""
+        assert self._fence is not None
+        mark = f"\n{(self._fence['fence'] or self._fence['inline'])[:3]}"
+        close = -1 if mark == self._unfenced else self.text.find(mark, start)
         if close == -1:
+            self._unfenced = mark
             return None
-        self._effort -= len(self.text) - start
         try:
-            value = decoded_at(self.text[: close + 1], start)
+            value = decoded_within(self.text, start, close + 1)
         except LenientError:
             return None
         if value.torn is not Tear.OPEN:
@@ -211,8 +204,9 @@ class Excerpts:
 
     def _unescaped(self, start: int) -> Value | None:
         r"""Decode `{\"a\": 1}`: a value that was escaped as if it stood in a string."""
+        if not self._pays(len(self.text)):
+            return None
         end = max(self.text.rfind("}"), self.text.rfind("]")) + 1
-        self._effort -= len(self.text)
         try:
             inner = json.loads(f'"{self.text[start:end]}"', strict=False)
             value = decoded_at(inner, 0)
@@ -224,34 +218,33 @@ class Excerpts:
         return Value(value.value, start, end, (repair,), twice=value.twice)
 
 
-def decoded_at(text: str, start: int, *, quickly: bool = True) -> Value:
+def decoded_at(text: str, start: int) -> Value:
     """Decode the value that starts at a place.
-
-    Args:
-        text: Where it stands.
-        start: Where it starts.
-        quickly: Whether to try simple repairs first, which looks at all that follows.
 
     Raises:
         LenientError: If there is none.
     """
-    if _STRICT.match(text, start) and (found := _strict_at(text, start)) is not None:
-        return found
-    rewritten = rewritten_value(text, start) if quickly else None
-    if rewritten is not None and not nests_too_deep(text[start : rewritten.end]):
-        return rewritten
-    return scanned_at(text, start)
+    found = strict_value(text, start)
+    return repaired_at(text, start) if found is None else Value(found[0], start, found[1])
 
 
-def _strict_at(text: str, start: int) -> Value | None:
-    twice: list[str] = []
-    try:
-        value, end = json.JSONDecoder(object_pairs_hook=noting(twice)).raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return None
-    if nests_too_deep(text[start:end]):
-        return None
-    return Value(value, start, end, twice=twice[0] if twice else None)
+def decoded_within(text: str, start: int, stop: int) -> Value:
+    """Decode the value that starts at a place and ends before another.
+
+    Raises:
+        LenientError: If there is none.
+    """
+    return shifted(decoded_at(text[start:stop], 0), start)
+
+
+def repaired_at(text: str, start: int, *, rewrite: bool = True) -> Value:
+    """Decode the value that starts at a place and needs repair.
+
+    Raises:
+        LenientError: If there is none.
+    """
+    found = rewritten_value(text, start) if rewrite else None
+    return scanned_at(text, start) if found is None else found
 
 
 def scanned_at(text: str, start: int) -> Value:
@@ -269,5 +262,10 @@ def scanned_at(text: str, start: int) -> Value:
     else:
         msg = "brackets that do not match"
         raise LenientError(msg, scanner.at)
-    repairs = tuple([Repair(what, (at, min(at + 1, len(text)))) for what, at in scanner.repairs])
+    repairs = tuple(
+        [
+            Repair(what, (at, end))
+            for (what, at), end in zip(scanner.repairs, scanner.ends, strict=True)
+        ]
+    )
     return Value(value, start, scanner.at, repairs, scanner.torn, scanner.twice)

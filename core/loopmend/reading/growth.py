@@ -37,7 +37,7 @@ class Growth:
     """Follows the first value of a text that is strict JSON; says so when it is not."""
 
     __slots__ = (
-        *("_credit", "_cut", "_keys", "_last", "_length", "_next", "_pieces", "_rest", "_stack"),
+        *("_credit", "_keys", "_last", "_length", "_next", "_pieces", "_rest", "_stack"),
         *("_thinks", "lost", "root", "started"),
     )
 
@@ -52,7 +52,6 @@ class Growth:
         self._keys: list[str] = []
         self._pieces: list[str] | None = None
         self._length = 0
-        self._cut: Any = _NOTHING
         self._next = "value"
         self._credit = 0
         self._last: Any = None
@@ -86,7 +85,7 @@ class Growth:
         return self._last
 
     def _copied(self) -> Any:
-        part = self._cut
+        part: Any = _NOTHING
         if self._pieces is not None:
             text = "".join(self._pieces)
             self._pieces = [text]
@@ -177,7 +176,6 @@ class Growth:
             self._put(found)
 
     def _put(self, value: Any) -> None:
-        self._cut = _NOTHING
         outer = self._stack[-1]
         if isinstance(outer, dict):
             outer[self._keys[-1]] = value
@@ -247,8 +245,7 @@ class Growth:
         value = _LITERALS.get(token[0], _NOTHING)
         if value is _NOTHING and token[0][0] in "-0123456789":
             value = _number(token[0])
-        if token.end() == len(text):  # more of it may come
-            self._cut = value
+        if token.end() == len(text):  # more of it may come, and 1 is not on the way to 12
             return at
         if value is _NOTHING:
             self.lost = True

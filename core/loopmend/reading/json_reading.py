@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from json import JSONDecodeError
 from typing import Any, Final
 
 from loopmend._arguments import not_text
 from loopmend.reading.alignment import Alignment
-from loopmend.reading.excerpts import Excerpt, Excerpts, repaired_value
+from loopmend.reading.excerpts import Excerpt, Excerpts
 from loopmend.reading.json_scanner import LEFT_OUT
 from loopmend.reading.pairs import TwiceError, quick_value
 from loopmend.reading.plain_values import plain_value, said_value
-from loopmend.reading.problem import Problem, place
+from loopmend.reading.problem import Problem, kind_of, place
 from loopmend.reading.schema import Schema, schema_of
 from loopmend.reading.templates import echoes_schema, may_hold_slot, placeholder_in
 from loopmend.reading.turn import Failure, FailurePattern, Fidelity, ReadingConfig, Repair
@@ -75,6 +75,7 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
 
     Raises:
         TypeError: `text` is not a `str`, or `schema` describes no type.
+        ValueError: `schema` is a JSON Schema that is broken.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -97,8 +98,7 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
     except TwiceError as error:
         whole: Value | None = Value(None, start, start + len(plain), twice=error.key)
     except JSONDecodeError:
-        whole = repaired_value(text)
-        broken_at = start if whole is None else -1
+        whole, broken_at = None, start
     except ValueError:
         whole = None
     else:
@@ -182,6 +182,9 @@ def _fitted(reading: JsonReading, wanted: Schema) -> JsonReading:
         data = alignment.aligned(reading.data, wanted.json)
     except RecursionError:  # alternatives within alternatives
         data = reading.data
+    if alignment.clashes:
+        keys = place(alignment.clashes[0])
+        return _refused(reading, P.MALFORMED, f"`{keys}` and another key name the same part.")
     value, problems = wanted.validated(data)
     if alignment.repairs and problems:
         value, raw = wanted.validated(reading.data)
@@ -191,7 +194,16 @@ def _fitted(reading: JsonReading, wanted: Schema) -> JsonReading:
         changed = tuple(Repair(what, reading.span) for what in alignment.repairs)
         repairs = (*reading.repairs, *changed)
         reading = replace(reading, data=data, fidelity="repaired", repairs=repairs)
+    if not problems and isinstance(data, dict) and data and _is_blank(value, data):
+        problems = tuple(Problem((str(key),), "", kind_of(part)) for key, part in data.items())
     return _mismatched(reading, problems) if problems else replace(reading, value=value)
+
+
+def _is_blank(value: Any, data: dict[str, Any]) -> bool:
+    """Tell whether a type that drops keys it does not know has taken nothing at all."""
+    if is_dataclass(value):
+        return not any(field.name in data for field in fields(value))
+    return value == {} or getattr(value, "model_fields_set", None) == set()
 
 
 def _mismatched(reading: JsonReading, problems: tuple[Problem, ...]) -> JsonReading:
@@ -218,10 +230,9 @@ class _Reply:
         if not self.text.strip():
             return self._nothing(P.EMPTY, "The reply is empty.")
         plain = plain_value(self.text)
-        if plain is not None:
-            alone = self._judged(Excerpt(plain))
-            if alone.ok or alone.fidelity == "salvaged":
-                return alone
+        alone = None if plain is None else self._judged(Excerpt(plain))
+        if alone is not None and (alone.ok or alone.fidelity == "salvaged"):
+            return alone
         excerpts = Excerpts(self.text, self.broken_at)
         reading = self._chosen(excerpts)
         if reading is not None and (reading.ok or reading.fidelity == "salvaged"):
@@ -229,7 +240,7 @@ class _Reply:
         if excerpts.broken:
             return self._none(excerpts)
         said = None if self.wanted is None else self._said(excerpts)
-        return said or reading or self._none(excerpts)
+        return said or reading or alone or self._none(excerpts)
 
     def _chosen(self, excerpts: Excerpts) -> JsonReading | None:
         """Return the first value that fits, else what is wrong with the first."""
@@ -238,6 +249,8 @@ class _Reply:
             if self.wanted is None and not excerpt.apart and isinstance(excerpt.value.value, list):
                 continue  # `[1]` in a sentence is a remark
             reading = self._judged(excerpt)
+            if reading.ok and len(excerpts.found) > 1 and _is_lone_item(reading, excerpt.value):
+                reading = _refused(reading, P.MALFORMED, "Several values stand for a list of them.")
             if reading.ok:
                 return reading
             if failed is None:
@@ -258,10 +271,8 @@ class _Reply:
         left_out = any(repair.what == LEFT_OUT for repair in found.repairs)
         message = _LEFT_OUT if left_out else _STOPS
         failure = Failure(P.TRUNCATED, message, span)
-        torn = JsonReading(None, failure, "exact", found.repairs, whole=False, span=span)
-        torn = replace(torn, data=found.value)
         if not self.salvage:
-            return torn
+            return JsonReading(None, failure, "exact", found.repairs, False, span, found.value)  # noqa: FBT003 - it is not whole
         reading = _read_value(self.text, found, self.wanted)
         if not reading.ok:
             return replace(reading, whole=False)
@@ -287,6 +298,11 @@ class _Reply:
     def _nothing(self, pattern: FailurePattern, message: str) -> JsonReading:
         span = (0, len(self.text))
         return JsonReading(failure=Failure(pattern, message, span), whole=False, span=span)
+
+
+def _is_lone_item(reading: JsonReading, found: Value) -> bool:
+    """Tell whether a list was made of one value; if there are more, it would lose them."""
+    return isinstance(reading.data, list) and not isinstance(found.value, list)
 
 
 def rank(excerpt: Excerpt) -> int:

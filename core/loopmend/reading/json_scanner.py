@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from loopmend._json import MAX_DEPTH
 from loopmend.reading.json_strings import NAMED, StringScanner
-from loopmend.reading.scalars import LenientError, Tear
+from loopmend.reading.scalars import QUOTES, LenientError, Tear
 
 __all__ = ["LEFT_OUT", "WRONG_CLOSER", "JsonScanner"]
 
@@ -21,7 +22,8 @@ WRONG_CLOSER: Final = "wrong closing bracket"
 
 _NO_WIDTH: Final = frozenset("\ufeff\u200b\u2060\u180e")
 _LITERAL: Final = re.compile(r"(?:true|false|null|True|False|None)\b|[-+.]?\d|[\"'\u201c\[{]")
-_CONSTRUCTED: Final = re.compile(r"[A-Za-z_][\w.]*\(\s*[\"'\d)]")
+_NO_NUMBER: Final = re.compile(r"-?(?:NaN|nan|Infinity|inf)(?=\s*(?:[,}\])\n]|\Z))")
+_CONSTRUCTED: Final = re.compile(r"(?:new\s+)?[A-Za-z_][\w.]*\(\s*[\"'\d)]")
 _STOPPED_NUMBER: Final = re.compile(r"(-?\d+)(?:\.|(\.\d+)?[eE][-+]?)\Z")
 # What stops before it says anything: a sign, a quote, the start of a literal.
 _STUB: Final = re.compile(
@@ -29,25 +31,27 @@ _STUB: Final = re.compile(
 )
 _COMMENT_TO_END: Final = re.compile(r"(?:#|//)(?=[^\n]*\Z)[^\n}\]]*[}\]]")
 _PADDED: Final = re.compile(r"-?0\d[\d.eE+\-]*")
-_NEXT_KEY: Final = re.compile(rf"(?<!\s)\s+(?={NAMED})")
+_BARE_STOP: Final = re.compile(rf"[,}}\])\n(\[{{]|(?<!\s)\s+(?={NAMED})")
 _TYPO: Final = re.compile(rf"\s*,\s*{NAMED}")
 _BLANKS: Final = re.compile(r"\s*")
-_BEFORE_COMMENT: Final = frozenset(" \t\n\r#/")
-# A literal or a number behind which a comma is missing.
-_ATOM: Final = r"(true|false|null|True|False|None|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)\s+"
+_BLANK: Final = frozenset(" \t\n\r")
+# A literal or a number behind which a comma is missing, or only a comment stands.
+_ATOM: Final = (
+    r"(true|false|null|True|False|None|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+    r"(?:(?=\s*(?:#|//|/\*))|\s+"
+)
 _ATOMS: Final = {
-    "member": re.compile(rf"{_ATOM}(?={NAMED})"),
-    "item": re.compile(rf"{_ATOM}(?=[\"'\u201c\[{{]|-?\d[\d.]*\s*[,\]\s]|(?:true|false|null)\b)"),
+    "member": re.compile(rf"{_ATOM}(?={NAMED}))"),
+    "item": re.compile(rf"{_ATOM}(?=[\"'\u201c\[{{]|-?\d[\d.]*\s*[,\]\s]|(?:true|false|null)\b))"),
 }
+_LONGEST_SHORT: Final = 300
+_LONGEST_INTEGER: Final = 4300
+_ATOMIC: Final = frozenset("-0123456789tfnTFN")
 _OPENERS: Final = {"}": "{", "]": "[", ")": "("}
-_ATOM_VALUES: Final = {
-    "true": True,
-    "false": False,
-    "null": None,
-    "True": True,
-    "False": False,
-    "None": None,
-}
+_CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
+_LITERALS: Final = {"true": True, "false": False, "null": None}
+_LITERALS.update({"True": True, "False": False, "None": None})
+_THOUSANDS: Final = re.compile(r"\d,\d{3}(?!\d)")
 
 
 class JsonScanner(StringScanner):
@@ -69,39 +73,59 @@ class JsonScanner(StringScanner):
 
     def peek(self) -> str:
         """Skip blanks, comments and what has no width, and return the next character."""
-        char = self.text[self.at : self.at + 1]
-        if "!" < char < "\x7f" and char not in "#/":
+        text = self.text
+        char = text[self.at : self.at + 1]
+        if char in _BLANK and (blanks := _BLANKS.match(text, self.at)):
+            self.at = blanks.end()
+            char = text[self.at : self.at + 1]
+        if "!" < char < "\x7f" and char not in "#/\\":
             return char
-        if char in _BEFORE_COMMENT:
-            self._refuse_comment()
+        if char in ("#", "/") and _COMMENT_TO_END.match(text, self.at):
+            msg = "a comment that does not end"
+            raise LenientError(msg, self.at)
         char = super().peek()
-        while char and char in _NO_WIDTH:
-            self.mend("blank of no width", self.at)
+        while char and (char in _NO_WIDTH or (char == "\\" and self._skips_escape())):
+            self.mend_if(char in _NO_WIDTH, "blank of no width")
             self.at += 1
             char = super().peek()
         return char
 
-    def _refuse_comment(self) -> None:
-        """Refuse a comment that ends only with the text and holds a bracket: where does it end?"""
-        match = _BLANKS.match(self.text, self.at)
-        at = match.end() if match else self.at
-        if self.text[at : at + 1] in ("#", "/") and _COMMENT_TO_END.match(self.text, at):
-            msg = "a comment that does not end"
-            raise LenientError(msg, at)
+    def _skips_escape(self) -> bool:
+        r"""Step over the backslash of `\n` between members, where it can only be a line end."""
+        if self.text[self.at + 1 : self.at + 2] not in ("n", "r", "t"):
+            return False
+        self.mend("escaped line end", self.at, self.at + 2)
+        self.at += 1
+        return True
+
+    def value(self) -> Any:
+        """Read any value."""
+        char = self.peek()
+        if char in _CLOSERS:
+            return self._container(char)
+        return self.string() if char in QUOTES or self.prefixed() else super().value()
 
     # -- containers
 
     def _container(self, char: str) -> Any:
-        part, self.part = self.part, None
         start, known = self.at, len(self.repairs)
         self.open.append(char)
-        found = super()._container(char)
+        self.depth = len(self.open)
+        if self.depth > MAX_DEPTH:
+            msg = f"nested deeper than {MAX_DEPTH} levels"
+            raise LenientError(msg, start, too_deep=True)
+        self.at += 1
+        found: Any = self._object() if char == "{" else self._array(_CLOSERS[char])
         self.open.pop()
-        self.part = part
-        if char == "(" and any(what == "unquoted text" for what, _ in self.repairs[known:]):
+        self.depth -= 1
+        return self._tuple(found, start, known) if char == "(" else found
+
+    def _tuple(self, found: list[Any], start: int, known: int) -> Any:
+        self.mend("parentheses for brackets", start)
+        if any(what == "unquoted text" for what, _ in self.repairs[known:]):
             msg = "words in parentheses"
             raise LenientError(msg, start)
-        if char == "(" and len(found) == 1 and self.text[start : self.at].rstrip(") ")[-1:] != ",":
+        if len(found) == 1 and self.text[start : self.at].rstrip(") ")[-1:] != ",":
             return found[0]  # as in Python
         return found
 
@@ -124,7 +148,7 @@ class JsonScanner(StringScanner):
                 self.at += 1
             else:
                 self.part = "key"
-                key = self._key(char)
+                key = self.string() if self.prefixed() else self._key(char)
                 self.part = "member"
                 self._member(found, key)
         self._close()
@@ -165,19 +189,31 @@ class JsonScanner(StringScanner):
                     msg = "a parenthesis that closes nothing"
                     raise LenientError(msg, self.at)
                 self.mend(WRONG_CLOSER, self.at)
-                # `["a"}, "b": …`: it is the array that ends here, or `b` would belong to nothing.
+                # `["a"}, "b": ...`: it is the array that ends here, or `b` would belong to nothing.
                 typo = _TYPO.match(self.text, self.at + 1) is not None and self.depth > 1
                 self.at += typo or self.typos or _OPENERS[char] not in self.open[-2:-1]
                 return found
             elif not self._stops(self.at):
                 self.part = "item"
                 found.append(self.value())
-                if self.peek() in (":", "\uff1a"):
-                    msg = "a key in an array"
-                    raise LenientError(msg, self.at)
                 self._separator(closer)
         self._close()
         return found
+
+    def _separator(self, closer: str) -> None:
+        if self.text[self.at : self.at + 1] == closer:
+            return
+        char, at = self.peek(), self.at
+        if char in (",", "\uff0c"):
+            self.mend_if(char != ",", "`\uff0c` for `,`")
+            self.at += 1
+            if self.peek() == closer:
+                self.mend("trailing comma", at, at + 1)
+        elif char not in ("}", "]", ")", ""):
+            if char in (":", "\uff1a") and closer != "}":
+                msg = "a key in an array"
+                raise LenientError(msg, at)
+            self.mend("missing comma", at)
 
     def _stops(self, at: int) -> bool:
         """Tell whether the text stops before it says anything of the value at a place."""
@@ -203,12 +239,21 @@ class JsonScanner(StringScanner):
     def bare(self) -> Any:
         """Read a number, a literal or unquoted text."""
         start, text = self.at, self.text
-        atom = _ATOMS[self.part].match(text, start) if self.part in _ATOMS else None
+        char = text[start]
+        atoms = _ATOMS.get(self.part) if char in _ATOMIC else None
+        atom = atoms.match(text, start) if atoms else None
         if atom is not None:
             self.at = atom.end(1)
-            return _ATOM_VALUES[atom[1]] if atom[1] in _ATOM_VALUES else self._number(atom[1])
-        padded = _PADDED.match(text, start)
+            return _LITERALS[atom[1]] if atom[1] in _LITERALS else self._number(atom[1])
+        if char in "-NnIi" and (number := _NO_NUMBER.match(text, start)):
+            self.at = number.end()
+            self.mend("number that JSON lacks", start)
+            return float(number[0])
+        padded = _PADDED.match(text, start) if char in "-0" else None
         if padded and text[start : self._bare_end(start)].strip() == padded[0]:
+            if _THOUSANDS.match(text, max(0, start - 2)):
+                msg = "a number with commas in it"
+                raise LenientError(msg, start)
             self.at = padded.end()
             self.mend("unquoted text", start)
             return padded[0]
@@ -220,11 +265,6 @@ class JsonScanner(StringScanner):
             raise LenientError(msg, start)
         if self.at == len(text) and (number := _STOPPED_NUMBER.fullmatch(found)):
             return float(number[1] + (number[2] or ""))
-        following = _NEXT_KEY.search(text, start, self.at + 80)
-        if following is not None and following.start() < self.at:
-            self.at = following.start()
-            self.mend("missing comma", self.at)
-            return text[start : self.at].strip()
         quotes = found.count('"')
         if quotes == 1 and found.endswith('"'):
             self.mend("missing quote", start)
@@ -233,3 +273,25 @@ class JsonScanner(StringScanner):
             msg = "unquoted text that holds quotes"
             raise LenientError(msg, start)
         return found
+
+    def _bare_end(self, start: int) -> int:
+        """Return where unquoted text ends: at a comma, line end, bracket, or before a key."""
+        depth = 0
+        for match in _BARE_STOP.finditer(self.text, start):
+            char = self.text[match.start()]
+            if char in "([{":
+                depth += 1
+            elif char in ")]}" and depth:
+                depth -= 1
+            elif char != "," or not depth:
+                return match.start()
+        return len(self.text)
+
+    def _number(self, literal: str) -> Any:
+        """Return a number as `json` does, which has no integers beyond a length."""
+        if len(literal) < _LONGEST_SHORT or not literal.lstrip("-").isdigit():
+            return super()._number(literal)
+        if len(literal) > _LONGEST_INTEGER:
+            msg = "a number that is too large"
+            raise LenientError(msg, self.at - len(literal))
+        return int(literal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_letters, digits
 from typing import Any, Final
 
 from loopmend._arguments import not_text
@@ -17,21 +18,24 @@ __all__ = ["JsonReader"]
 # readings together cost a small multiple of the last one, however small the chunks are.
 _GROWTH: Final = 1.25
 _FIRST: Final = 16
+# The end of what has arrived may be a number or a literal that is not all there.
+_CUT: Final = f"{ascii_letters}{digits}+-._"
 
 
 class JsonReader:
     """Reads a value chunk by chunk.
 
-    `feed` returns what is known of the value so far, as plain data; `close` returns exactly what
-    `read_json` returns for the whole text. Strict JSON is followed character by character. Anything
-    else is read again each time that it has grown by a quarter, so partial values come less often.
-    A stream of ordinary JSON takes linear time either way; runs of stray quotes take more.
+    `feed` returns what is known of the value so far, as plain data, and that only grows: a string
+    gets longer, an object gets more members, a number is there once it has ended. `close` returns
+    exactly what `read_json` returns for the whole text. Strict JSON is followed character by
+    character. Anything else is read again each time that it has grown by a quarter, so partial
+    values come less often. The whole stream takes linear time.
 
     >>> reader = JsonReader()
     >>> for chunk in ('Sure! Here it is: {"city": "Os', 'lo", "people": 7', '17710}'):
     ...     print(reader.feed(chunk))
     {'city': 'Os'}
-    {'city': 'Oslo', 'people': 7}
+    {'city': 'Oslo'}
     {'city': 'Oslo', 'people': 717710}
     >>> reader.close().value
     {'city': 'Oslo', 'people': 717710}
@@ -76,10 +80,24 @@ class JsonReader:
             self._partial = self._growth.snapshot()
         elif self._length >= self._next:
             self._next = int(self._length * _GROWTH) + 1
-            found = sorted(Excerpts(self.text).found, key=rank)
-            self._partial = found[0].value.value if found else self._partial
+            found = min(Excerpts(self.text.rstrip(_CUT)).found, key=rank, default=None)
+            if found is not None and _grows(self._partial, found.value.value):
+                self._partial = found.value.value
         return self._partial
 
     def close(self) -> JsonReading:
         """Return the reading of the whole text."""
         return read_json(self.text, self._schema, config=self._config)
+
+
+def _grows(old: Any, new: Any) -> bool:
+    """Tell whether a partial value says all that an earlier one said."""
+    if old is None:
+        return True
+    if isinstance(old, dict) and isinstance(new, dict):
+        return all(key in new and _grows(part, new[key]) for key, part in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) <= len(new) and all(map(_grows, old, new))
+    if isinstance(old, str) and isinstance(new, str):
+        return new.startswith(old)
+    return repr(old) == repr(new)  # not `==`: no number is not itself, and 1 is not `True`

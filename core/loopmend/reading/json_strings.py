@@ -23,12 +23,14 @@ NAMED: Final = (
 
 _FIXED: Final = r"(?:true|false|null|True|False|None)\b"
 _WORD: Final = rf"(?!{_FIXED})[^\W\d]"
-_ITEM: Final = rf"""["'\u201c\u2018`\[{{(]|[-+.]?\d|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"""
+_ITEM: Final = rf"""[uUrR]?["']|[\u201c\u2018`\[{{(]|[-+.]?\d|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"""
 _CUT_KEY: Final = r"""["'\u201c\u2018`][^"'\u201c\u201d\u2018\u2019`\n]{0,80}\Z"""
+_NOTE: Final = r"//[^\n]{0,200}\n|\#[^\n]{0,200}\n|/\*[^*]{0,200}\*/"
 _OVER: Final = r"\.\.\.|\u2026|//|/\*|#|$"
-# What may follow the closing quote of a key, of a member and of an item.
+# What may follow the closing quote of a text that is all there is, a key, a member and an item.
 _AFTER: Final = {
-    "key": re.compile(rf"\s*(?:[:\uff1a=]|(?:{_FIXED}|-?\d[\d.]*)\s*[,}}])"),
+    "root": re.compile(r"\s*\Z"),
+    "key": re.compile(rf"(?:\s|{_NOTE})*(?:[:\uff1a=]|(?:{_FIXED}|-?\d[\d.]*)\s*[,}}])"),
     "member": re.compile(
         rf"\s*(?:[,\uff0c]\s*(?:,\s*)*(?:{NAMED}|[\w$][\w$.\-]{{0,60}}\s*:|[}}\]\[{{]|{_CUT_KEY}|{_OVER})"
         rf"|\}}(?!\s*,\s*{_WORD})|\](?!\s*\w)|{NAMED}|{_OVER})|[^\S\n]*\n\s*[\w$][\w$.\-]{{0,60}}\s*:"
@@ -45,9 +47,21 @@ _UNCLOSED: Final = {
 _JOINS: Final = re.compile(r"\s*\+\s*(?=[\"'])")
 _BEFORE_PLUS: Final = frozenset("+ \t\n\r")
 _REACH: Final = 2000
-_PLAIN: Final = {"key": frozenset(":\uff1a"), "member": frozenset("}"), "item": frozenset("]")}
+_MOST_REPAIRS: Final = 100
+_PLAIN: Final = {
+    "root": frozenset({""}),
+    "key": frozenset(":\uff1a"),
+    "member": frozenset("}"),
+    "item": frozenset("]"),
+}
 _INFO: Final = re.compile(r"(?:json|JSON)[0-9c]?\s*\n")
 _EXPRESSION: Final = re.compile(r"""\s*[+%]\s*["'\w(]""")
+# What stands between two strings: an operator, or a few words such as `or` and `if x else`.
+_BETWEEN: Final = re.compile(
+    r"""(?:(?:\s+[^\s"']{1,20}){1,3}\s+|\s*[^\s\w"',:;.<>(){}\[\]]{1,2}\s*)["'][^\s"',}\]]"""
+)
+_RAW: Final = re.compile(r"""[rR](?:"[^"\\\n]*"|'[^'\\\n]*')""")
+_PREFIX: Final = re.compile(r"""[bBfFrRuU]{1,2}(["'])(?=[^\n]{0,2000}?\1)""")
 _ENDS: Final = {
     opening: re.compile("[\\\\\n" + "".join(set(closing)) + "]")
     for opening, closing in QUOTES.items()
@@ -56,19 +70,33 @@ _QUOTE_NEXT: Final = re.compile(r"\s*,\s*[\"'\u201c]|[ \t]+\"(?=[^\s,}\]])")
 _COLON: Final = re.compile(r"\s*[:\uff1a]")
 _NO_KEY: Final = re.compile(r"[:,\n]")
 _CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
-Part = Literal["key", "member", "item"]
+_PREFIXES: Final = frozenset("bBfFrRuU")
+Part = Literal["root", "key", "member", "item"]
 
 
 class StringScanner(Scanner):
     """Reads strings by what they are."""
 
-    __slots__ = ("open", "part")
+    __slots__ = ("ends", "open", "part")
 
     def __init__(self, text: str, position: int = 0) -> None:
         super().__init__(text, position)
-        self.part: Part | None = None
+        self.part: Part = "root"
         self.open: list[str] = []
         """The brackets that are open."""
+        self.ends: list[int] = []
+        """Where each repair ends."""
+
+    def mend(self, what: str, where: int, end: int = 0) -> None:
+        """Note what was put right, from a place to another or to where the scanner is."""
+        if len(self.ends) >= _MOST_REPAIRS:
+            return
+        if not end:
+            piece = self.text[where : self.at]
+            where += len(piece) - len(piece.lstrip())
+            end = min(where + (len(piece.strip()) or 1), len(self.text))
+        self.repairs.append((what, where))
+        self.ends.append(end)
 
     def string(self) -> str:
         """Read a quoted string, whatever the quotes."""
@@ -76,7 +104,7 @@ class StringScanner(Scanner):
         opening = text[start]
         if text.startswith(opening * 3, start) and opening in "\"'`":
             return self._block(opening * 3)
-        found = super().string() if self.part is None else self._string(opening)
+        found = self._string(opening)
         if text[self.at : self.at + 1] not in _BEFORE_PLUS:
             return found
         pieces = [found]
@@ -86,25 +114,46 @@ class StringScanner(Scanner):
             pieces.append(self._string(text[self.at]))
         return "".join(pieces)
 
+    def prefixed(self) -> bool:
+        """Step over the prefix of a string that says the same without it.
+
+        Raises:
+            LenientError: The prefix makes it a template, bytes, or text that is not escaped.
+        """
+        text, at = self.text, self.at
+        if text[at : at + 1] not in _PREFIXES or not _PREFIX.match(text, at):
+            return False
+        if text[at] not in "uU" and not _RAW.match(text, at):
+            msg = "an expression, not a value"
+            raise LenientError(msg, at)
+        self.mend("string prefix", at)
+        self.at += 1
+        return True
+
     def _string(self, opening: str) -> str:
-        text, start, part = self.text, self.at, self.part or "member"
+        text, start, part = self.text, self.at, self.part
         if text[start + 1 : start + 2] == opening and text[start + 2 : start + 3].isalnum():
             return self._doubled(opening)
         begin = start + 1
-        end = text.find(QUOTES[opening][0], begin)
+        end = text.find(QUOTES[opening][0], begin, begin + _REACH)
         if end != -1 and text[end + 1 : end + 2] in _PLAIN[part]:
             plain = text[begin:end]
             if "\\" not in plain and "\n" not in plain and len(QUOTES[opening]) == 1:
-                self.mend_if(opening != '"', "quotes")
                 self.at = end + 1
+                self._note_quotes(start)
                 return plain
-        self.mend_if(opening != '"', "quotes")
-        return self._ended(opening, begin)
+        found = self._ended(opening, begin)
+        self._note_quotes(start)
+        return found
+
+    def _note_quotes(self, start: int) -> None:
+        if self.text[start] != '"':
+            self.mend("quotes", start)
 
     def _ended(self, opening: str, begin: int) -> str:
         """Read on to the quote that what follows shows to be the last."""
         text, part = self.text, self.part
-        assert part is not None
+        start = checked = begin
         pieces: list[str] = []
         self.at = begin
         while True:
@@ -122,37 +171,38 @@ class StringScanner(Scanner):
                 self.mend("raw line end in a string", at)
                 self.at = at + 1
                 continue
-            self._refuse_expression(at, part, empty=at == begin and not pieces)
-            if (unclosed := self._ends_before(at)) is not None and unclosed >= begin:
-                self.mend("missing quote", unclosed)
-                self.at = unclosed
-                return "".join([*pieces, text[begin:unclosed]])
-            last = text.find(char, at + 1, at + _REACH) == -1
-            if char in QUOTES[opening] and (
-                _AFTER[part].match(text, at + 1) or _JOINS.match(text, at + 1) or last
-            ):
+            ends = _AFTER[part].match(text, at + 1) or _JOINS.match(text, at + 1)
+            if not ends:
+                self._refuse(at, part, empty=at == start, first=checked == start)
+                if (unclosed := self._ends_before(at)) is not None and unclosed >= begin:
+                    self.mend("missing quote", unclosed)
+                    self.at = unclosed
+                    return "".join([*pieces, text[begin:unclosed]])
+            if ends or text.find(char, at + 1, at + _REACH) == -1:
                 pieces.append(text[begin:at])
                 self.at = at + 1
                 return _laid_out("".join(pieces), text[begin:at])
-            if part == "key" and _NO_KEY.search(text, begin, at):
+            if part == "key" and _NO_KEY.search(text, checked, at):
                 msg = "a key that does not end"
                 raise LenientError(msg, at)
             self.mend("unescaped quote in a string", at)
-            self.at = at + 1
+            self.at = checked = at + 1
 
-    def _refuse_expression(self, at: int, part: Part, *, empty: bool) -> None:
+    def _refuse(self, at: int, part: Part, *, empty: bool, first: bool) -> None:
         """Refuse what makes a quote neither the end of a string nor a part of it."""
         text = self.text
-        if _EXPRESSION.match(text, at + 1) and not _JOINS.match(text, at + 1):
+        if _EXPRESSION.match(text, at + 1):
             msg = "an expression, not a value"
         elif part == "item" and _COLON.match(text, at + 1):
             msg = "a key in an array"
-        elif empty and not _AFTER[part].match(text, at + 1):
+        elif empty:
             msg = "text behind an empty string"
-        elif part == "member" and _QUOTE_NEXT.match(text, at + 1):
-            # `"a", "b: 1`: the end of a string and a broken key, or a list in words?
-            if _AFTER[part].match(text, at + 1):
-                return
+        elif (part == "member" and _QUOTE_NEXT.match(text, at + 1)) or (
+            # `"a" or "b"`: a quote that closes where none was opened, and then one that opens.
+            first
+            and not text[at - 1].isspace()
+            and (text.count(text[at], at) % 2 if part == "root" else _BETWEEN.match(text, at + 1))
+        ):
             msg = "quotes that can be read in two ways"
         else:
             return
@@ -160,7 +210,7 @@ class StringScanner(Scanner):
 
     def _ends_before(self, at: int) -> int | None:
         """Return where a string ends if this quote opens the next key or item."""
-        pattern = _UNCLOSED.get(self.part or "")
+        pattern = _UNCLOSED.get(self.part)
         if pattern is None:
             return None
         comma = self.text.rfind(",", max(0, at - 60), at)
@@ -172,7 +222,7 @@ class StringScanner(Scanner):
         rest = self.text[begin:]
         plain = rest.rstrip(" \t\r\n}]")
         closers = "".join(rest[len(plain) :].split())
-        if closers != "".join(_CLOSERS[each] for each in reversed(self.open)):
+        if not self.open or closers != "".join(_CLOSERS[each] for each in reversed(self.open)):
             self.tear(Tear.CUT)
             self.at = len(self.text)
             return "".join([*pieces, rest])

@@ -147,8 +147,8 @@ class Scanner(ScalarScanner):
         if not match:
             msg = "no key"
             raise LenientError(msg, self.at)
-        self.mend("unquoted key", self.at)
         self.at = match.end()
+        self.mend("unquoted key", match.start())
         return match[0]
 
     def _array(self, closer: str) -> list[Any]:

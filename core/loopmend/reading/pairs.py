@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Callable
 from typing import Any, Final
 
 from loopmend._json import MAX_DEPTH, too_deep
 
-__all__ = ["TwiceError", "nests_too_deep", "noting", "quick_value"]
+__all__ = ["TwiceError", "nests_too_deep", "quick_value", "strict_value"]
 
+# What strict JSON starts with. For what is none, `json` counts the lines of all that went before.
+_STRICT: Final = re.compile(
+    r"\{\s*(?:\}|\"(?:[^\"\\\n]|\\.){0,200}\"\s*:)|\[\s*(?:[\[{\]\"]|-?\d[\d.eE+\-]{0,40}\s*[,\]]|[tfn])"
+)
 _NOT_BRACKETS: Final = bytes(code for code in range(256) if chr(code) not in "[]{}")
-
-
-def noting(twice: list[str]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
-    """Return what builds objects for `json` and notes keys that come twice.
-
-    >>> import json
-    >>> twice = []
-    >>> json.loads('{"a": 1, "a": 2}', object_pairs_hook=noting(twice)), twice
-    ({'a': 2}, ['a'])
-    """
-
-    def built(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            twice.append(_twice(pairs))
-        return found
-
-    return built
 
 
 class TwiceError(ValueError):
@@ -64,6 +50,23 @@ def quick_value(text: str) -> Any:
     return value
 
 
+def strict_value(text: str, start: int) -> tuple[Any, int] | None:
+    """Return the JSON object or array at a place and where it ends; `None` if there is none.
+
+    One that has a key twice or nests too deep is none either.
+
+    >>> strict_value('see {"a": 1}, so', 4)
+    ({'a': 1}, 12)
+    """
+    if not _STRICT.match(text, start):
+        return None
+    try:
+        value, end = _SCAN(text, start)
+    except (ValueError, StopIteration, RecursionError):
+        return None
+    return None if nests_too_deep(text[start:end]) else (value, end)
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -75,7 +78,13 @@ def _twice(pairs: list[tuple[str, Any]]) -> str:
     return Counter(key for key, _ in pairs).most_common(1)[0][0]
 
 
-_SCAN: Final = json.JSONDecoder(object_pairs_hook=_once).scan_once  # type: ignore[attr-defined]
+def _no_number(literal: str) -> Any:
+    raise ValueError(literal)
+
+
+_SCAN: Final = json.JSONDecoder(  # type: ignore[attr-defined]
+    object_pairs_hook=_once, parse_constant=_no_number
+).scan_once
 
 
 def nests_too_deep(text: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from loopmend.reading.alignment import folded
+from loopmend.reading.alignment import YES_AND_NO, folded
 from loopmend.reading.checker import options_of
 from loopmend.reading.json_scanner import JsonScanner
 from loopmend.reading.pairs import TwiceError, quick_value
@@ -81,10 +81,11 @@ def _quoted(plain: str, start: int) -> Value | None:
 
 def _encoded(value: str) -> Value | None:
     plain = value.strip()
-    if plain[:1] not in ("{", "["):
+    if plain[:1] not in ("{", "[", '"'):
         return None
     try:
-        return Value(quick_value(plain), 0, len(plain))
+        found = quick_value(plain)
+        return _encoded(found) if isinstance(found, str) else Value(found, 0, len(plain))
     except TwiceError as error:
         return Value(None, 0, len(plain), twice=error.key)
     except ValueError:
@@ -132,7 +133,7 @@ def _options(schema: dict[str, Any], wanted: Schema) -> list[str]:
     """Return the words that a schema takes, if it takes only a few."""
     options = options_of(schema)
     if options is None and wanted.checker.kinds(schema) == {"boolean"}:
-        options = ["true", "false"]
+        options = list(YES_AND_NO)
     for key in ("anyOf", "oneOf"):
         for choice in schema.get(key) or ():
             if isinstance(choice, dict):

@@ -7,11 +7,10 @@ JSON is for the slow decoder.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, Final
 
-from loopmend.reading.pairs import noting
+from loopmend.reading.pairs import strict_value
 from loopmend.reading.turn import Repair
 from loopmend.reading.values import Value
 
@@ -62,15 +61,8 @@ def rewritten_value(text: str, start: int) -> Value | None:
             fixes.append((length, len(piece), match.start(), match.end(), kind))
         pieces.append(piece)
         length += len(piece)
-    if not fixes:
-        return None
-    twice: list[str] = []
-    decoder = json.JSONDecoder(object_pairs_hook=noting(twice))
-    try:
-        value, end = decoder.raw_decode("".join(pieces))
-    except (ValueError, RecursionError):
-        return None
-    return _placed(value, start, start + end, fixes, twice)
+    found = strict_value("".join(pieces), 0) if fixes else None
+    return None if found is None else _placed(found[0], start, start + found[1], fixes)
 
 
 def _fixed(kind: str, piece: str) -> str:
@@ -80,6 +72,8 @@ def _fixed(kind: str, piece: str) -> str:
         return f'"{piece[1:-1]}"'
     if kind == "raw":
         return _encoded(piece)
+    if kind == "comment":
+        return " "  # it keeps apart what stands around it
     return _LITERALS[piece] if kind == "literal" else ""
 
 
@@ -92,7 +86,7 @@ def _encoded(piece: str) -> str:
     return f'"{inner}"'.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
 
 
-def _placed(value: Any, start: int, end: int, fixes: list[_Fix], twice: list[str]) -> Value | None:
+def _placed(value: Any, start: int, end: int, fixes: list[_Fix]) -> Value | None:
     """Return a value with its place in the text as it was."""
     within = [fix for fix in fixes if fix[0] < end]
     if not within:
@@ -101,6 +95,4 @@ def _placed(value: Any, start: int, end: int, fixes: list[_Fix], twice: list[str
     repairs = tuple(
         [Repair(_WHAT[kind], (first, last)) for _, _, first, last, kind in within[:_MOST_REPAIRS]]
     )
-    return Value(
-        value, start, end + last - begin - size, repairs, twice=twice[0] if twice else None
-    )
+    return Value(value, start, end + last - begin - size, repairs)

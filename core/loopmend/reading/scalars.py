@@ -131,9 +131,9 @@ class ScalarScanner:
             return char
         match = _SKIP.match(self.text, self.at)
         if match:
+            start, self.at = self.at, match.end()
             if not match[0].isspace():
-                self.mend("comment left out", self.at)
-            self.at = match.end()
+                self.mend("comment left out", start)
         return self.text[self.at : self.at + 1]
 
     def string(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from loopmend.reading.checker import UNCHECKED, Checker
+from loopmend.reading.checker import UNCHECKED, Checker, verify_schema
 from loopmend.reading.problem import Path, Problem, kind_of
 
 if TYPE_CHECKING:  # loaded with the first type: who reads without one does not pay for it
@@ -136,14 +136,20 @@ class Schema:
 
     def _words(self, value: Any, error: ValidationError) -> tuple[Problem, ...]:
         """Put an error into words: the schema's where it explains it, else the validator's."""
-        errors = error.errors(include_url=False, include_context=False)[:_MOST]
+        errors = error.errors(include_url=False)[:_MOST]
         places = [tuple(each["loc"]) for each in errors]
         found = [
             problem
             for problem in self._problems(value)
             if any(_leads_to(problem.path, place) for place in places)
         ]
-        return tuple(found) or tuple(_problem(each) for each in errors)
+        if not found:
+            return tuple(_problem(each) for each in errors)
+        # What only the validator knows, such as dates, of parts that the schema finds nothing in.
+        told = {problem.path[:1] for problem in found}
+        keys = {(key,) for key in value} if isinstance(value, dict) else set()
+        new = [_problem(e) for e in errors if e["loc"][:1] in keys and e["loc"][:1] not in told]
+        return (*found, *new)
 
 
 def schema_of(schema: Any) -> Schema | None:
@@ -151,6 +157,7 @@ def schema_of(schema: Any) -> Schema | None:
 
     Raises:
         TypeError: It describes no type.
+        ValueError: It is a JSON Schema that is broken.
 
     >>> schema_of({"type": "integer"}).validated("one")[1][0].expected
     'an integer'
@@ -160,6 +167,7 @@ def schema_of(schema: Any) -> Schema | None:
     if schema is None or isinstance(schema, Schema):
         return schema
     if isinstance(schema, Mapping):
+        verify_schema(schema)
         return Schema(None, dict(schema), str(schema.get("title") or ""))
     if isinstance(schema, str):
         msg = "`schema` must be a type or a JSON Schema, not a str"
@@ -205,13 +213,25 @@ def _leads_to(path: Path, place: tuple[str | int, ...]) -> bool:
 
 
 def _problem(error: Mapping[str, Any]) -> Problem:
-    path = tuple(error["loc"])
-    if error["type"] == "missing":
+    """Return an error of the validator as a problem, without what it repeats of the value."""
+    path, kind = tuple(error["loc"]), error["type"]
+    if kind == "missing":
         return Problem(path, "a value", "nothing")
-    words = error["msg"].removeprefix(_INPUT).removeprefix("Value error, ")[:_LONGEST]
-    if error["type"] in ("value_error", "assertion_error"):
-        return Problem(path, f"valid ({words})", kind_of(error["input"]))
-    return Problem(path, words, kind_of(error["input"]))
+    if kind.startswith("union_tag"):
+        told = error["ctx"]
+        path = (*path, told["discriminator"].strip("'"))
+        if kind == "union_tag_not_found":
+            return Problem(path, "a value", "nothing")
+        return Problem(path, f"one of {told['expected_tags']}", "another one")
+    words = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    plain = words.removeprefix(_INPUT)
+    if plain == words:
+        return Problem(path, f"valid ({words[:_LONGEST]})", kind_of(error["input"]))
+    what, _, why = plain.partition(", ")
+    parsed = isinstance(error["input"], str) and kind.endswith("_parsing")
+    if why:
+        plain = what if "`" in why else f"{what} ({why})"
+    return Problem(path, plain[:_LONGEST], "this text" if parsed else kind_of(error["input"]))
 
 
 def _written(data: Any) -> str:
@@ -241,7 +261,13 @@ def _by_jsonschema(value: Any, schema: dict[str, Any]) -> tuple[Problem, ...]:
         return ()
     validators = importlib.import_module("jsonschema.validators")
     validator = validators.validator_for(schema)(schema)
-    errors = sorted(validator.iter_errors(value), key=lambda e: json.dumps(list(e.absolute_path)))
+    try:
+        validator.check_schema(schema)
+        found = list(validator.iter_errors(value))
+    except Exception as error:  # it has a kind of its own for each thing that can be wrong
+        msg = f"`schema` is broken: {type(error).__name__}"
+        raise ValueError(msg) from error
+    errors = sorted(found, key=lambda e: json.dumps(list(e.absolute_path)))
     return tuple(
         Problem(tuple(e.absolute_path), f"valid by `{e.validator}`", kind_of(e.instance))
         for e in errors[:_MOST]

@@ -15,7 +15,6 @@ __all__ = ["TYPE_NAMES", "echoes_schema", "may_hold_slot", "placeholder_in"]
 TYPE_NAMES: Final = ("string", "integer", "number", "boolean", "array", "object", "null", "any")
 """The words that stand for types in the shape of a value."""
 
-_HINTS: Final = ("YOUR_", "HERE", '"{', '"[', "'{", "'[")
 _LONGEST_TEMPLATE: Final = 1000
 _NAMES: Final = "|".join(TYPE_NAMES)
 # A type, or alternatives of which one is a type.
@@ -46,7 +45,10 @@ def may_hold_slot(text: str) -> bool:
     """Tell quickly whether a value may hold an unfilled slot."""
     if "..." in text or "<" in text or "\u2026" in text:
         return True
-    return len(text) <= _LONGEST_TEMPLATE and any(hint in text for hint in _HINTS)
+    if len(text) > _LONGEST_TEMPLATE:
+        return False
+    capitals = "YOUR_" in text or "HERE" in text
+    return capitals or '"{' in text or '"[' in text or "'{" in text or "'[" in text
 
 
 def _leaves(value: Any) -> Iterator[tuple[Path, Any]]:
@@ -84,19 +86,18 @@ def _is_part(part: Mapping[str, Any]) -> bool:
 def _is_shape(value: Any, schema: Schema) -> bool:
     """Tell whether each part is the name of a type, but for those that the schema fixes."""
     found = False
-    left = [iter((value,))]
+    left = [value]
     while left:
-        leaf = next(left[-1], left)
-        if leaf is left:
-            left.pop()
-            continue
-        if isinstance(leaf, (dict, list)):
-            left.append(iter(leaf.values() if isinstance(leaf, dict) else leaf))
-            continue
-        if not isinstance(leaf, str):
+        leaf = left.pop()
+        if isinstance(leaf, dict):
+            left.extend(leaf.values())
+        elif isinstance(leaf, list):
+            left.extend(leaf)
+        elif not isinstance(leaf, str):
             return False
-        if _TYPE.fullmatch(leaf.strip()):
-            found = True
-        elif "|" not in leaf and leaf not in schema.fixed:
+        elif "|" in leaf or leaf.strip() in TYPE_NAMES:
+            # Alternatives of which none is a type may be options. "null" alone is a text, too.
+            found = found or (leaf != "null" and _TYPE.fullmatch(leaf.strip()) is not None)
+        elif leaf not in schema.fixed:
             return False
     return found

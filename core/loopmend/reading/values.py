@@ -11,7 +11,7 @@ from loopmend.reading.lenient import LenientError, decode_at
 from loopmend.reading.scalars import Tear
 from loopmend.reading.turn import Repair
 
-__all__ = ["LenientError", "Value", "decode_value", "verified"]
+__all__ = ["LenientError", "Value", "decode_value", "shifted", "verified"]
 
 _NOT_JSON: Final = frozenset("'abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _STRICT: Final = json.JSONDecoder()
@@ -63,7 +63,7 @@ def decode_value(text: str, start: int, stop: int | None = None, *, strictly: bo
         LenientError: If there is none.
     """
     if stop is not None and stop < len(text):
-        return _shifted(decode_value(text[start:stop], 0, strictly=strictly), start)
+        return shifted(decode_value(text[start:stop], 0, strictly=strictly), start)
     if not strictly or text[start + 1 : start + 2] in _NOT_JSON:
         return _lenient(text, start)
     try:
@@ -95,6 +95,7 @@ def _lenient(text: str, start: int) -> Value:
     return Value(found.value, start, found.end, repairs, found.torn, found.twice)
 
 
-def _shifted(found: Value, by: int) -> Value:
+def shifted(found: Value, by: int) -> Value:
+    """Return a value that was found in a part of a text with its place in the whole."""
     repairs = tuple([Repair(r.what, (r.span[0] + by, r.span[1] + by)) for r in found.repairs])
     return replace(found, start=found.start + by, end=found.end + by, repairs=repairs)

@@ -90,6 +90,13 @@ def test_what_stands_around_a_value_does_not_matter(text: str) -> None:
         ('{"a": "he said "so", twice"}', {"a": 'he said "so", twice'}, "unescaped quote"),
         ('["a 32" screen", "b"]', ['a 32" screen', "b"], "unescaped quote"),
         ('{"k"e"y": 1}', {'k"e"y': 1}, "unescaped quote"),
+        ('{"a": "a "b" or "c" d"}', {"a": 'a "b" or "c" d'}, "unescaped quote"),
+        ("{u'a': u'b', 'c': U\"d\"}", {"a": "b", "c": "d"}, "string prefix"),
+        ("[r'a b', R'']", ["a b", ""], "string prefix"),
+        ("[1, 007]", [1, "007"], "unquoted text"),
+        ('{"a": "x,", \'b\': ":"}', {"a": "x,", "b": ":"}, "quotes"),
+        ('{"a": "x\\n\ty\\"z", b: 1}', {"a": 'x\n\ty"z', "b": 1}, "unquoted key"),
+        ('{a: some (of, them) "b": 2}', {"a": "some (of, them)", "b": 2}, "missing comma"),
         ('{"a": "b,c,"d": 1}', {"a": "b,c", "d": 1}, "missing quote"),
         ('["a,"b"]', ["a", "b"], "missing quote"),
         ('["abc  ]', ["abc"], "missing quote"),
@@ -119,6 +126,17 @@ def test_what_stands_around_a_value_does_not_matter(text: str) -> None:
         (r"{\"a\": \"b\"}", {"a": "b"}, "escaped quotes"),
         (json.dumps(CITY), OSLO, "encoded twice"),
         ("'{\"a\": 1}'", {"a": 1}, "encoded twice"),
+        (json.dumps(json.dumps(CITY)), OSLO, "encoded twice"),
+        ('{\\n  "a": 1,\\r\\n\\t"b": [2]\\n}', {"a": 1, "b": [2]}, "escaped line end"),
+        ('"a" + "b"', "ab", "joined strings"),
+        ('"a 24" screen"', 'a 24" screen', "unescaped quote"),
+        ('"he said "so" to them"', 'he said "so" to them', "unescaped quote"),
+        ("[Infinity, -inf]", [float("inf"), float("-inf")], "number that JSON lacks"),
+        ("[1e999, 'it's']", [float("inf"), "it's"], "number that JSON lacks"),
+        ("[1/*a*/2, {'b' /* c */: 3}]", [1, 2, {"b": 3}], "missing comma"),
+        ('{"a" // it\n: "b"c"}', {"a": 'b"c'}, "comment left out"),
+        ("[true#a\n, 'it's', None/*b*/]", [True, "it's", None], "comment left out"),
+        ("{a: -" + "9" * 400 + "}", {"a": -int("9" * 400)}, "unquoted key"),
         ("True", True, "Python literal"),
         ("```json\nnull\n```\nThere is none.", None, None),
         ('"{a: b}"', "{a: b}", None),
@@ -200,6 +218,21 @@ def test_repairs_say_where() -> None:
         ('{"a": ObjectId("1")}', P.MALFORMED, "an expression, not a value"),
         ('{"a": x "b" : y "c}', P.MALFORMED, "unquoted text that holds quotes"),
         ('{"a": "b" # so } what', P.MALFORMED, "a comment that does not end"),
+        ('{"a": "x" or "y"}', P.MALFORMED, "quotes that can be read in two ways"),
+        ('{"a": "x" | "y", "b": 1}', P.MALFORMED, "quotes that can be read in two ways"),
+        ('["x"||"y"]', P.MALFORMED, "quotes that can be read in two ways"),
+        ("{'a': 'x' if b else 'y'}", P.MALFORMED, "quotes that can be read in two ways"),
+        ('{"a": f"{x}"}', P.MALFORMED, "an expression, not a value"),
+        ("[b'x', 'y']", P.MALFORMED, "an expression, not a value"),
+        (r'{"a": r"\d"}', P.MALFORMED, "an expression, not a value"),
+        ("{f'a': 1}", P.MALFORMED, "an expression, not a value"),
+        ("[1,000]", P.MALFORMED, "a number with commas in it"),
+        ("[1, 2,000,000]", P.MALFORMED, "a number with commas in it"),
+        ('{"a": 1,000}', P.MALFORMED, "a key without a value"),
+        ("{a: " + "9" * 5000 + "}", P.MALFORMED, "a number that is too large"),
+        ('{"a": new Date(1)}', P.MALFORMED, "an expression, not a value"),
+        ('"Yes" is what I say, not "no"', P.NO_ACTION, "The reply holds no JSON."),
+        ("{\\x}", P.MALFORMED, "no key"),
         ('{"a": (see below)}', P.MALFORMED, "words in parentheses"),
         ("[1)]", P.MALFORMED, "a parenthesis that closes nothing"),
         ("[[1}, 2}, 3]", P.MALFORMED, "brackets that do not match"),
@@ -291,6 +324,27 @@ def test_what_only_looks_like_a_template(text: str) -> None:
     assert read_json(text).value == json.loads(text)
 
 
+@pytest.mark.parametrize("text", ["NaN", "[NaN]", "{a: NaN}", '{"a": NaN}', "```\nnan\n```"])
+def test_no_number_is_no_number(text: str) -> None:
+    """`NaN` is what it says, however broken the rest is, and no JSON."""
+    reading = read_json(text)
+    assert str(reading.value).count("nan") == 1
+    assert reading.fidelity == "repaired"
+
+
+def test_many_remarks_before_a_value() -> None:
+    """However many brackets open nothing, the value behind them is found."""
+    assert read_json("See " + "[x " * 30_000 + '\n{"a": 1}').value == {"a": 1}
+    assert not read_json('See {\\"x {\\"x {\\"x ' + "y" * 20_000).ok
+
+
+def test_a_fence_that_closes_within_a_text() -> None:
+    """What is broken behind its fence, too, is what the fence holds, and that is torn."""
+    failure = read_json('```json\n{"a": "b\n```\n", c: "d" e: ]').failure
+    assert failure is not None
+    assert failure.pattern is P.TRUNCATED
+
+
 def test_text_is_text() -> None:
     """What is no text is a `TypeError`."""
     with pytest.raises(TypeError, match="`text` must be a str"):
@@ -309,7 +363,7 @@ def test_a_reading_is_plain_data() -> None:
     assert JsonReading().data is None
 
 
-def test_what_is_only_commented_on_is_not_rewritten() -> None:
+def test_what_is_only_commented_on_is_not_repaired() -> None:
     """A comment behind a value is no repair of it."""
     assert rewritten_value('{"a": 1} // why\n', 0) is None
     assert read_json('{"a": 1} // why\n').fidelity == "exact"

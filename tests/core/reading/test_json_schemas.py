@@ -61,6 +61,25 @@ class Movie(TypedDict):
     year: int
 
 
+@dataclass
+class Flags:
+    """A dataclass of which nothing is required."""
+
+    on: bool = False
+
+
+class Defaults(BaseModel):
+    """A model of which nothing is required."""
+
+    note: str = ""
+
+
+class Optional_(TypedDict, total=False):  # noqa: N801 - the name of what it shows
+    """A type of which nothing is required."""
+
+    note: str
+
+
 @pytest.mark.parametrize(
     ("schema", "text", "value"),
     [
@@ -289,6 +308,8 @@ def test_a_schema_is_made_once() -> None:
         ({"const": "done"}, "Done.", "done"),
         (bool, "The text says so.\n\nAnswer: **True**", True),
         (bool, '{"result": true}', True),
+        (bool, "Yes.", True),
+        (bool, "**No**\n\nIt sells nothing.", False),
         (int, '{"value": "7"}', 7),
         (str, "Just some words.", "Just some words."),
         (str, "<think>hm</think>\nJust some words.", "Just some words."),
@@ -301,6 +322,12 @@ def test_a_schema_is_made_once() -> None:
             {"x": 1, "y": "2"},
         ),
         (list[int], '{"numbers": [1, 2]}', [1, 2]),
+        (Point, '{"place": {"x": 1, "Y": "2"}}', Point(1, 2)),
+        (Point, '{"result": {"x": 1, "y": 2}}', Point(1, 2)),
+        (Optional_, '{"data": {"note": "x"}}', {"note": "x"}),
+        (Optional_, "{}", {}),
+        (Flags, '{"on": 1, "off": 2}', Flags(on=True)),
+        (Defaults, '{"note": "x", "more": 1}', Defaults(note="x")),
         (list[Point], '{"x": 1, "y": 2}', [Point(1, 2)]),
         (dict[str, int], '{"a": "1"}', {"a": 1}),
         (tuple[int, str], '["1", 2]', (1, "2")),
@@ -321,6 +348,7 @@ def test_values_without_brackets_or_with_too_many(schema: Any, text: str, value:
         ({"enum": ["Spam", "SPAM"]}, "spam"),
         ({"enum": ["spam", "ham"]}, "<think>spam"),
         (bool, "true or false"),
+        (bool, "Yes and no."),
         (bool, '{"a": "maybe"}'),
         (int, "There are 3 of them."),
         (int, '{"a": 1, "b": 2}'),
@@ -334,6 +362,20 @@ def test_values_without_brackets_or_with_too_many(schema: Any, text: str, value:
         (Person, '{"result": {"unknown": 1}}'),
         (Person, '{"result": "Kim"}'),
         (Point, '{"x": 1, "X": 2}'),
+        (Point, '{"error": {"x": 1, "y": 2}}'),
+        (Point, '{"previous": {"x": 1, "y": 2}}'),
+        (Point, '{"point": {"x": 1}}'),
+        (Point, '{"place": {"x": 1, "y": "north"}}'),
+        (Point, '{"place": {"x": 1, "y": 2, "z": 3}}'),
+        (Optional_, '{"place": {"note": "x"}}'),
+        (Optional_, '{"error": "there is none"}'),
+        (Defaults, '{"error": "there is none"}'),
+        (Flags, '{"error": "there is none"}'),
+        (list[Point], '{"x": 1, "y": 2}\n{"x": 3, "y": 4}'),
+        (bool, '{"error": "no"}'),
+        (int, '{"errorCode": 404}'),
+        (list[int], '{"failures": [1]}'),
+        ({"enum": ["spam", "ham"]}, '{"not": "spam"}'),
         (dict[str, int], '{"a": "..."}'),
     ],
 )

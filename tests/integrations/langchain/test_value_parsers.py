@@ -81,6 +81,9 @@ def test_the_same_format_instructions() -> None:
         == LangChainJsonParser(pydantic_object=City).get_format_instructions()
     )
     assert JsonOutputParser().get_format_instructions() == "Return a JSON object."
+    told = JsonOutputParser(pydantic_object=list[int]).get_format_instructions()
+    assert '{"properties": {"value": {"type": "array", "items": {"type": "integer"}}}' in told
+    assert JsonOutputParser(pydantic_object=list[int]).parse('{"value": [1, 2]}') == [1, 2]
     assert '"people"' in PydanticOutputParser(pydantic_object=Town).get_format_instructions()
 
 
@@ -225,14 +228,14 @@ def test_data_that_only_pydantic_takes() -> None:
 
 
 def test_partial_values_while_streaming() -> None:
-    """Data arrive in parts, an instance as a whole."""
+    """Data arrive in parts, a number once it has ended, an instance as a whole."""
     chunks = ['{"name": "Os', 'lo", "peop', 'le": 717', "710}"]
-    parts = [{"name": "Os"}, {"name": "Oslo"}, {"name": "Oslo", "people": 717}, DATA]
+    parts = [{"name": "Os"}, {"name": "Oslo"}, DATA]
     assert list(JSON.transform(iter(chunks))) == parts
     assert list(PYDANTIC.transform(iter(chunks))) == [OSLO]
     patches = list(JsonOutputParser(diff=True).transform(iter(chunks)))
     assert patches[0] == [{"op": "replace", "path": "", "value": {"name": "Os"}}]
-    assert patches[-1] == [{"op": "replace", "path": "/people", "value": 717710}]
+    assert patches[-1] == [{"op": "add", "path": "/people", "value": 717710}]
     text = [Generation(text='{"name": "Os')]
     assert JSON.parse_result(text, partial=True) == {"name": "Os"}
     assert PYDANTIC.parse_result(text, partial=True) is None
