@@ -115,7 +115,8 @@ def test_which_models_take_a_schema() -> None:
     assert takes_schema(model.bind(stop=["x"]).bind(seed=1))
     for other in (ScriptedChatModel(script=[]), FakeListLLM(responses=[]), "a model by its name"):
         assert not takes_schema(other)
-        assert decoding_arguments(other, SCHEMA) is None
+        with pytest.raises(NotImplementedError, match="takes no JSON schema"):
+            decoding_arguments(other, SCHEMA)
 
 
 def test_where_the_schema_goes() -> None:
@@ -126,7 +127,8 @@ def test_where_the_schema_goes() -> None:
     form = {"type": "json_schema", "json_schema": {"name": "action", "schema": SCHEMA}}
     assert decoding_arguments(Chained(script=[]), SCHEMA) == {"response_format": form}
     for hollow in (Hollow(script=[]), Parsing(script=[])):
-        assert decoding_arguments(hollow, SCHEMA) is None
+        with pytest.raises(NotImplementedError, match="takes no JSON schema"):
+            decoding_arguments(hollow, SCHEMA)
 
 
 # Chat models

@@ -180,7 +180,7 @@ def test_two_answers_are_one_too_many() -> None:
     )
     result, model = run([both, ANSWER], ToolStrategy(City))
     assert result["structured_response"] == OSLO
-    assert str(model.asked[1][-1].content).startswith("You gave several answers. Give one.")
+    assert str(model.asked[1][-1].content).startswith("You gave several answers. Give only one.")
 
 
 def test_any_of_several_schemas() -> None:
