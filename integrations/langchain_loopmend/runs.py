@@ -229,13 +229,10 @@ class OpenRuns:
                 self._forget(self._roots.pop(next(iter(self._roots))))
         return run, recording
 
-    def ask(
-        self, serialized: Any, asked: Any, id: UUID, parent_id: UUID | None, told: dict[str, Any]
-    ) -> None:
+    def ask(self, serialized: Any, asked: Any, id: UUID, told: dict[str, Any]) -> None:
         """Remember that a model is asked."""
-        name = str((serialized or {}).get("name") or "")
-        metadata = told.get("metadata")
-        run, recording = self.start(id, parent_id, "model", name, asked, told=metadata)
+        name, parent = str((serialized or {}).get("name") or ""), told.get("parent_run_id")
+        run, recording = self.start(id, parent, "model", name, asked, told=told.get("metadata"))
         if recording.asked is None and not (run.is_aside or run.is_strange):
             recording.asked = asked
             recording.tools = tools_in(told.get("invocation_params"))
