@@ -21,7 +21,7 @@ from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.prompt_values import PromptValue
 
 from loopmend import Done, GaveUp, Message, ReadingConfig, Reply, StopReason, Turn, read_response
-from loopmend.mending import NativeCall
+from loopmend.mending import NativeCall, OnFailure
 from loopmend.reading import Toolbox
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "read_message",
     "reply_of",
     "reply_of_generation",
+    "settled",
     "text_of",
     "with_calls",
     "without_calls",
@@ -226,6 +227,21 @@ def ended(reply: AIMessage | None, gave_up: GaveUp) -> AIMessage:
         reply = with_calls(reply or AIMessage(""), gave_up.answer, [])
     metadata = {**reply.response_metadata, ENDED: StopReason.PARSE_FAIL.value}
     return reply.model_copy(update={"response_metadata": metadata})
+
+
+def settled(
+    gave_up: GaveUp, on_failure: OnFailure, reply: AIMessage, error: Any = None
+) -> AIMessage:
+    """Return the reply to use after giving up, as an `on_failure` option says.
+
+    Raises:
+        TypeError: A function returned something else.
+    """
+    chosen = gave_up.concluded(on_failure, reply, error)
+    if not isinstance(chosen, AIMessage):
+        msg = f"`on_failure` must return an AIMessage, not {type(chosen).__name__}"
+        raise TypeError(msg)
+    return chosen
 
 
 def ended_by(reason: StopReason, answer: str) -> AIMessage:

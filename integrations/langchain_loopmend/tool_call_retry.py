@@ -25,6 +25,7 @@ from langchain_loopmend.messages import (
     has_media,
     mended,
     question_of,
+    settled,
     text_of,
 )
 from langchain_loopmend.parsing_retry import ParsingRetry
@@ -128,7 +129,7 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
             last = AIMessage(text_of(last))
         if isinstance(outcome, Done):
             return mended(last, outcome)
-        return cast("AIMessage", outcome.concluded(self.on_failure, ended(last, outcome)))
+        return settled(outcome, self.on_failure, ended(last, outcome))
 
 
 def _config(run_manager: Any, manager: type[CallbackManager | AsyncCallbackManager]) -> Any:

@@ -119,13 +119,13 @@ def _of_arguments(
     return Turn((fitted,), None, None, textual, "salvaged", (), "json", span)
 
 
-def read_contract_reply(text: str, tools: Toolbox | None, *, corrected: bool) -> Turn | None:
+def read_contract_reply(text: str, tools: Toolbox | None, *, may_be_empty: bool) -> Turn | None:
     """Read a constrained reply by the contract; `None` if the provider ignored the schema.
 
     Args:
         text: The reply.
         tools: The available tools.
-        corrected: Whether the model was corrected: an empty answer is none to that.
+        may_be_empty: Whether an empty answer is a way to finish.
     """
     span = (0, len(text))
     thought = _THOUGHT.match(text)
@@ -138,7 +138,7 @@ def read_contract_reply(text: str, tools: Toolbox | None, *, corrected: bool) ->
         cut = isinstance(error, InvalidJson) and error.category == "eof"
         said = "is cut off" if cut else f"is not an action: {error}"
         return _failed(P.TRUNCATED if cut else P.MALFORMED, f"The reply {said}.", span)
-    if isinstance(action, FinalAnswer) and not action.content.strip() and corrected:
+    if isinstance(action, FinalAnswer) and not action.content.strip() and not may_be_empty:
         return _failed(P.EMPTY, "The answer is empty.", span)
     if not isinstance(action, ToolCall):
         return Turn((action,), dialect="contract", span=span)

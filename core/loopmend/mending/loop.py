@@ -235,16 +235,14 @@ class Mending:
     # -- reading
 
     def _read(self, reply: Reply) -> Turn:
+        # Who was corrected is asked for something: nothing is no answer to that.
+        may_be_empty = self._after_result and not self.refused
         if self._constraining and reply.error is None:
-            turn = read_contract_reply(reply.text, self.tools, corrected=bool(self.refused))
+            turn = read_contract_reply(reply.text, self.tools, may_be_empty=may_be_empty)
             if turn is not None:
                 return turn
-        config = replace(
-            self._config,
-            salvage=self.form == "native" and bool(self.policy.salvage),
-            # Who was corrected is asked for something: nothing is no answer to that.
-            after_tool_result=self._after_result and not self.refused,
-        )
+        salvage = self.form == "native" and bool(self.policy.salvage)
+        config = replace(self._config, salvage=salvage, after_tool_result=may_be_empty)
         corrected = self.refused[-1] if self.refused else None
         return read_action_reply(reply, self.tools, self.form, config, corrected)
 

@@ -29,7 +29,10 @@ _SHOW: Final = re.compile(
     r"|escribe|mostra|toon)\w*\b.{0,60}"
     r"\b(?:json|tool call|function call|(?:the|a|your) call|call (?:for|to|of)|arguments|syntax"
     r"|payload|snippet|request body|aufruf|befehl|appel|commande|llamada|comando|chamada|chiamata"
-    r"|aanroep)\b",
+    r"|aanroep)\b"
+    # Who asks what a call is wants to know it; who says that seeing is all wants no more.
+    r"|\bwhat(?: is|'s|s)\b.{0,20}\b(?:json|tool call|function call|payload|request body|syntax)\b"
+    r"|\b(?:only|just) (?:want|need|wish|like) to (?:see|read|look|know)\b",
     re.IGNORECASE,
 )
 

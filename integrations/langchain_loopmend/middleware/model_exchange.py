@@ -14,7 +14,7 @@ from langgraph.types import Command
 from typing_extensions import override
 
 from langchain_loopmend.decoding import decoding_arguments, takes_schema, without_tools
-from langchain_loopmend.mending import Exchange, Way
+from langchain_loopmend.mending import RETRY_EVENT, Exchange, Way
 from langchain_loopmend.messages import (
     core_messages,
     ended,
@@ -23,6 +23,7 @@ from langchain_loopmend.messages import (
     messages_of,
     question_of,
     reply_of,
+    settled,
 )
 from langchain_loopmend.middleware.arrivals import Listening, as_it_arrived, listen
 from langchain_loopmend.middleware.structured_answers import StructuredAnswers
@@ -143,6 +144,9 @@ class ModelExchange(Exchange):
     @override
     async def ask(self, step: Ask) -> Response:
         await self.way.tell(step)
+        if step.retry is not None and self.input.runtime is not None:
+            # `stream_mode="custom"` does not show the events of callbacks.
+            self.input.runtime.stream_writer({RETRY_EVENT: step.retry.data()})
         self._error = None
         with listen() as arrived:
             try:
@@ -236,8 +240,7 @@ class ModelExchange(Exchange):
         on_failure = self._setup.on_failure
         if self._error is not None and on_failure == "return" and self._raises:
             raise self._error
-        said = outcome.concluded(on_failure, ended(last, outcome), error)
-        return ModelResponse(result=[said])
+        return ModelResponse(result=[settled(outcome, on_failure, ended(last, outcome), error)])
 
     def _reported(self, response: Response, outcome: str, refused: Sequence[Failure]) -> Result:
         if not refused:

@@ -266,6 +266,13 @@ def test_a_run_that_is_given_up_on(strategy: Any) -> None:
     assert result["messages"][-1].content == "Sorry."
 
 
+def test_who_wants_langchains_error_gets_it() -> None:
+    """`handle_errors=False` says so: after the last retry LangChain's own error is raised."""
+    bad = [call("City", name=name, people=-1) for name in "abc"]
+    with pytest.raises(StructuredOutputValidationError):
+        run(bad, ToolStrategy(City, handle_errors=False))
+
+
 def test_an_agent_without_tools_ends_after_giving_up() -> None:
     """Without loopmend such an agent asks for the structured answer again up to its limit."""
     model = ScriptedChatModel(script=["No.", "Never.", "Not now."])
