@@ -65,21 +65,25 @@ _TEXTUAL: Final = frozenset({"text", "reasoning", "thinking", "redacted_thinking
 
 def text_of(message: Any) -> str:
     """Return what a message says, without reasoning blocks."""
-    return str(message.text if isinstance(message, BaseMessage) else message)
+    if not isinstance(message, BaseMessage):
+        return str(message)
+    return message.content if isinstance(message.content, str) else str(message.text)
 
 
 def finish_reason(info: dict[str, Any] | None) -> str | None:
     """Return why the provider stopped, under whatever name it says so."""
-    found = (info[name] for name in _REASONS if info and isinstance(info.get(name), str))
+    if not info:
+        return None
+    found = (info[name] for name in _REASONS if isinstance(info.get(name), str))
     return next(found, None)
 
 
 def has_other_content(message: AIMessage) -> bool:
     """Tell whether a message holds more than words and calls, such as an image or a refusal."""
-    if any(message.additional_kwargs.get(key) for key in _BESIDE):
+    beside = message.additional_kwargs
+    if beside and any(beside.get(key) for key in _BESIDE):
         return True
-    blocks = message.content if isinstance(message.content, list) else []
-    return any(isinstance(b, dict) and b.get("type", "text") not in _TEXTUAL for b in blocks)
+    return isinstance(message.content, list) and has_media([message])
 
 
 def has_media(messages: Iterable[BaseMessage]) -> bool:

@@ -58,19 +58,32 @@ class Setup:
         return self._answers
 
 
+_FIELDS = tuple(each.name for each in fields(ModelRequest))
+
+
 @dataclass(init=False)
 class _Watched(ModelRequest[Any]):
-    """A request that notes which tools the latest one made from it offers.
+    """A request that knows the latest one made from it.
 
     Other middleware may change the tools behind ours; each change makes a new request.
     """
 
-    seen: list[list[Any]] = field(default_factory=list)
+    seen: list[ModelRequest[Any]] = field(default_factory=list)
 
-    def __init__(self, *, seen: list[list[Any]], **given: Any) -> None:
+    def __init__(self, *, seen: list[ModelRequest[Any]], **given: Any) -> None:
         super().__init__(**given)
         object.__setattr__(self, "seen", seen)
-        seen[:] = [self.tools]
+        seen[:] = [self]
+
+    @classmethod
+    def of(cls, request: ModelRequest[Any], model: Any) -> _Watched:
+        """Return a request like another one; its own `__init__` takes as long as all of the rest."""
+        made = object.__new__(cls)
+        for name in _FIELDS:
+            object.__setattr__(made, name, getattr(request, name))
+        object.__setattr__(made, "model", model)
+        object.__setattr__(made, "seen", [made])
+        return made
 
 
 class _Constrained(ModelRequest[Any]):
@@ -84,19 +97,14 @@ class _Constrained(ModelRequest[Any]):
         super().__init__(model_settings=without_tools(model_settings), **given)
 
 
-_FIELDS = tuple(each.name for each in fields(ModelRequest))
-
-
 class ModelExchange(Exchange):
     """One call of the model node: what is asked, and what comes of it."""
 
     def __init__(
         self, setup: Setup, request: ModelRequest[Any], handler: Handler, way: Way
     ) -> None:
-        self._seen: list[list[Any]] = [request.tools]
-        given = {name: getattr(request, name) for name in _FIELDS}
-        given["model"] = setup.listening.get(request.model)
-        super().__init__(request.model, _Watched(seen=self._seen, **given), way)
+        model = setup.listening.get(request.model)
+        super().__init__(request.model, _Watched.of(request, model), way)
         self._setup = setup
         self._handler = handler
         self._error: StructuredOutputError | None = None
@@ -139,25 +147,31 @@ class ModelExchange(Exchange):
     def tools(self) -> Toolbox:
         """Return the tools that the model was offered, as far as anybody changed them."""
         own = [] if self._wanted is None or self._by_provider else self._wanted.tools
-        return self._setup.toolboxes.get([*self._seen[0], *own])
+        return self._setup.toolboxes.get([*self.input.seen[0].tools, *own])
 
     @override
     async def ask(self, step: Ask) -> Response:
-        await self.way.tell(step)
-        if step.retry is not None and self.input.runtime is not None:
-            # `stream_mode="custom"` does not show the events of callbacks.
-            self.input.runtime.stream_writer({RETRY_EVENT: step.retry.data()})
+        if step.retry is not None:
+            await self.way.tell(step)
+            if self.input.runtime is not None:
+                # `stream_mode="custom"` does not show the events of callbacks.
+                self.input.runtime.stream_writer({RETRY_EVENT: step.retry.data()})
         self._error = None
+        if self.input.model is self.llm:  # it does not stream
+            return await self._handled(step)
         with listen() as arrived:
-            try:
-                response = await self._handler(self.put(step))
-            except StructuredOutputError as error:
-                response = self._failed(error)
+            response = await self._handled(step)
         reply = response.result[0] if response.result else None
         if arrived and isinstance(reply, AIMessage):
             whole = as_it_arrived(reply, arrived)
             return response if whole is reply else ModelResponse(result=[whole])
         return response
+
+    async def _handled(self, step: Ask) -> Response:
+        try:
+            return await self._handler(self.put(step))
+        except StructuredOutputError as error:
+            return self._failed(error)
 
     @override
     def put(self, step: Ask) -> ModelRequest[Any]:
