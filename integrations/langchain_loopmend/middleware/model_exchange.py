@@ -77,7 +77,7 @@ class _Watched(ModelRequest[Any]):
 
     @classmethod
     def of(cls, request: ModelRequest[Any], model: Any) -> _Watched:
-        """Return a request like another one; its own `__init__` takes as long as all of the rest."""
+        """Return a request like another one; `__init__` would take longer than all of the rest."""
         made = object.__new__(cls)
         for name in _FIELDS:
             object.__setattr__(made, name, getattr(request, name))
