@@ -172,7 +172,7 @@ class Mender(RunnableSerializable[LanguageModelInput, T]):
 
     llm: Annotated[Runnable[Any, Any], SkipValidation()]
     """The model."""
-    max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0)
+    max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0, strict=True)
     """How often the model is asked again; never exceeded."""
     constrain: Constrain = "retry"
     """When to have the provider decode by a JSON schema, if it can."""

@@ -91,7 +91,7 @@ class RetryingOutputParser(BaseOutputParser[T]):
     prompt: Annotated[BasePromptTemplate[Any] | None, SkipValidation()] = None
     """Your own template for asking again, with any of the variables `prompt`,
     `completion`, `error` and `instructions`; without it, the conversation goes on."""
-    max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0)
+    max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0, strict=True)
     """The maximum number of retries."""
     constrain: Constrain = "retry"
     """When to have the provider decode by a schema, if it can and the parser knows one."""

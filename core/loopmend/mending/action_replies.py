@@ -30,6 +30,8 @@ __all__ = [
 ]
 
 P: Final = FailurePattern
+_ARGUMENTS: Final = ("arguments", "parameters", "args")
+_OF_A_CALL: Final = frozenset({"type", "id", "name", *_ARGUMENTS})
 _FENCES: Final = re.compile(r"(?:`{3,}|~{3,})[\w+\-.]*")
 _WRAPPING: Final = re.compile(r"[\[\]{}\"`]|<[^<>\s]{1,60}>")
 _THOUGHT: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
@@ -90,20 +92,44 @@ def read_action_reply(
     )
     if turn.failure is not None and turn.failure.pattern is P.EMPTY and reply.holds_more:
         return Turn()
-    if corrected is None or not native or calls or tools is None or calls_in(turn):
+    if not native or calls or tools is None or calls_in(turn):
         return turn
-    return _of_arguments(reply.text, tools, config, corrected) or turn
+    alone = _object_in(reply.text)
+    if alone is None:
+        return turn
+    found = None
+    if corrected is not None:
+        found = _of_arguments(reply.text, alone, tools, config, corrected)
+    if found is None and turn.failure is None:
+        found = _of_unknown_tool(reply.text, alone, tools)
+    return found or turn
+
+
+def _of_unknown_tool(text: str, written: dict[str, Any], tools: Toolbox) -> Turn | None:
+    """Return the failure of a call that is all of a reply, but of a tool that does not exist.
+
+    To take it for the answer would end the run with it.
+    """
+    name = written.get("name")
+    given = [written[key] for key in _ARGUMENTS if key in written]
+    if not isinstance(name, str) or len(given) != 1 or not written.keys() <= _OF_A_CALL:
+        return None
+    if not isinstance(given[0], dict):
+        return None
+    fitted = fit(Call(name, given[0], (0, len(text))), tools, [])
+    if not isinstance(fitted, Failure) or fitted.pattern is not P.UNKNOWN_TOOL:
+        return None
+    return Turn(failure=fitted, span=(0, len(text)))
 
 
 def _of_arguments(
-    text: str, tools: Toolbox, config: ReadingConfig, corrected: Failure
+    text: str, arguments: dict[str, Any], tools: Toolbox, config: ReadingConfig, corrected: Failure
 ) -> Turn | None:
     """Return the call whose arguments alone a model writes after it was told of them.
 
     They are all that it says, and fit the tool that the correction was about.
     """
     spec = tools.find(corrected.nearest or corrected.tool or "")
-    arguments = _object_in(text)
     if spec is None or not spec.known or not arguments:
         return None
     if not set(spec.required) <= set(arguments) <= set(spec.parameters):
