@@ -117,9 +117,7 @@ def _of_unknown_tool(text: str, written: dict[str, Any], tools: Toolbox) -> Turn
     if not isinstance(given[0], dict):
         return None
     fitted = fit(Call(name, given[0], (0, len(text))), tools, [])
-    if not isinstance(fitted, Failure) or fitted.pattern is not P.UNKNOWN_TOOL:
-        return None
-    return Turn(failure=fitted, span=(0, len(text)))
+    return Turn(failure=fitted, span=(0, len(text))) if isinstance(fitted, Failure) else None
 
 
 def _of_arguments(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +15,12 @@ from pydantic import BaseModel
 pytest.importorskip("langchain.agents")
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelFallbackMiddleware
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    HumanInTheLoopMiddleware,
+    ModelFallbackMiddleware,
+)
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain.agents.structured_output import ToolStrategy
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
@@ -358,6 +364,34 @@ def test_each_retry_is_streamed_once() -> None:
         if mode == "custom"
     ]
     assert [each["loopmend_retry"]["pattern"] for each in told] == ["narrated"]
+
+
+def test_a_request_without_a_runtime() -> None:
+    """Who calls the hook by hand, as in a test, has nothing to stream to."""
+    model = ScriptedChatModel(script=[])
+    request: Any = ModelRequest(model=model, messages=[HumanMessage(WHERE)], tools=[{"name": "x"}])
+    said = iter([NARRATED, "It is in Norway."])
+    response: Any = NormalizationMiddleware().wrap_model_call(
+        request, lambda _: ModelResponse(result=[AIMessage(next(said))])
+    )
+    assert response.model_response.result[0].content == "It is in Norway."
+
+
+def test_a_request_that_is_changed_in_place() -> None:
+    """Tools that a middleware behind us sets in the old way are known, too."""
+
+    class Adding(AgentMiddleware[Any, Any, Any]):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # LangChain prefers `override`
+                request.tools = [*request.tools, {"name": "find", "parameters": {}}]
+            return handler(request)
+
+    model = ScriptedChatModel(script=[NARRATED, "It is in Norway."])
+    middleware: Any = [NormalizationMiddleware(), Adding()]
+    agent: Any = create_agent(model, middleware=middleware)
+    agent.invoke({"messages": [("user", WHERE)]})
+    assert len(model.asked) == 2
 
 
 def test_another_middleware_changes_the_model() -> None:
