@@ -75,7 +75,7 @@ class StructuredOutputParser(LangChainStructuredParser):
         """Read a text.
 
         Raises:
-            ValueParseException: It holds no object with these keys for sure.
+            ValueParseException: No object with these keys can be read with certainty.
         """
         return dict(value_parser(self).parse(text))
 

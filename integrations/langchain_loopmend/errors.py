@@ -3,7 +3,7 @@
 ```
 OutputParserException (LangChain's, a ValueError)
 ├── ActionParseException     a model's reply that cannot be read with certainty
-└── ValueParseException      a model's reply that holds no value of the schema for sure
+└── ValueParseException      a model's reply without a certain value of the schema
 NormalizationError           a model that kept breaking the tool protocol (the core's)
 ```
 """
@@ -65,7 +65,7 @@ class ActionParseException(OutputParserException):
 
 
 class ValueParseException(OutputParserException):
-    """A model's reply that holds no value of the schema for sure.
+    """A model's reply from which no value of the schema can be read with certainty.
 
     Its message starts like LangChain's own, without the link at the end; `observation` says what
     to tell the model.

@@ -57,7 +57,7 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
     except StopIteration as done:
         return cast("T", done.value)
     work.close()
-    msg = "a call that blocks must not wait for anything"
+    msg = "a blocking call must not wait"
     raise RuntimeError(msg)
 
 

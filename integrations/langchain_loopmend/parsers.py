@@ -43,8 +43,8 @@ Question: the question you have to answer
 Thought: what you think should be done next
 Action: the tool to use, exactly one of [{tool_names}]
 Action Input: what the tool gets
-Observation: what the tool returned; it is given to you, never write it yourself
-... (Thought, Action, Action Input and Observation may come several times)
+Observation: what the tool returned; you receive it, never write it yourself
+... (repeat Thought, Action, Action Input and Observation as often as you need)
 Thought: I now know the final answer
 Final Answer: the answer to the question"""
 

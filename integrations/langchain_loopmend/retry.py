@@ -66,9 +66,9 @@ class RetryingOutputParser(BaseOutputParser[T]):
     r"""Wraps a parser and asks a model to correct the replies that it refuses.
 
     It takes what LangChain's `RetryOutputParser`, `RetryWithErrorOutputParser` and
-    `OutputFixingParser` take, but works in a pipe, keeps the roles of the messages, and is really
-    async. Any `ValueError` of the parser, including pydantic's, is a reason to ask again. Replies
-    for LangChain's own JSON parsers are read as `JsonOutputParser` here reads them first.
+    `OutputFixingParser` take, but works in a pipe, keeps the roles of the messages, and is truly
+    async. Any `ValueError` of the parser, including pydantic's, is a reason to ask again. In place
+    of LangChain's own JSON parsers it uses ours, which read more.
 
     >>> from langchain_core.language_models import FakeListChatModel
     >>> llm = FakeListChatModel(responses=["Action: search\nAction Input: Oslo"])

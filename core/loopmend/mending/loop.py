@@ -200,7 +200,7 @@ class Mending:
         return turn.failure is None or (turn.fidelity == "salvaged" and self._may_make(turn))
 
     def refuse(self, reply: Reply, failure: Failure, words: str | None = None) -> Ask | GaveUp:
-        """Say what to do about a reply that cannot be used, as a parser of others may say too.
+        """Say what to do about a reply that cannot be used; your own parser may say so, too.
 
         Args:
             reply: The reply.

@@ -56,8 +56,8 @@ class Ask:
     attempt: int = 0
     """How often the model was asked before."""
     schema: Mapping[str, Any] | None = None
-    """The schema to decode by. Where it is the schema of actions, the conversation goes through
-    `constrained`; where it is that of a value you asked for, it stays as it is."""
+    """The schema to decode by. If it is the schema of actions, pass the conversation through
+    `constrained`; if it is the schema of the value that you asked for, leave it as it is."""
     retry: Retry | None = None
     """What to tell listeners first."""
 
@@ -93,7 +93,7 @@ class Done:
 
 
 class NormalizationError(LoopmendError):
-    """A model kept breaking the tool protocol, however often it was corrected.
+    """A model kept breaking the tool protocol although it was corrected.
 
     >>> from loopmend import Failure, FailurePattern
     >>> NormalizationError(Failure(FailurePattern.EMPTY, "The reply is empty.", (0, 0)), 2)
