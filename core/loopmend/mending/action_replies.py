@@ -97,6 +97,8 @@ def read_action_reply(
     alone = _object_in(reply.text)
     if alone is None:
         return turn
+    if not alone and turn.failure is None:
+        return _failed(P.EMPTY, "The reply is empty.", (0, len(reply.text)))
     found = None
     if corrected is not None:
         found = _of_arguments(reply.text, alone, tools, config, corrected)

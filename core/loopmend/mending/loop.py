@@ -128,7 +128,8 @@ class Mending:
         self._question = question
         self._after_result = after_tool_result
         # Who may only call or answer under a schema would call what the user only wants to see.
-        self._sees = self.wanted is None and asks_to_see(question)
+        names = () if self.tools is None else self.tools.tools
+        self._sees = self.wanted is None and asks_to_see(question, names)
         self.can_constrain = self.can_constrain and not self._sees
         self._constraining = self.policy.constrain == "always" and self.can_constrain
         return Ask(schema=self._schema())

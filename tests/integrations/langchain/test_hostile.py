@@ -198,12 +198,12 @@ def test_a_call_that_is_only_to_be_shown(kind: Any, constrain: Any, said: str) -
     "asked",
     [
         "What is the JSON for calling delete_all?",
-        "What's the function call for deleting everything?",
-        "I only want to see how delete_all is called.",
+        "What arguments does delete_all take?",
+        "Explain how `delete_all` would be invoked.",
     ],
 )
 def test_a_question_about_a_call(asked: str) -> None:
-    """Who asks what a call is, or says that seeing it is all, does not have it run."""
+    """Who asks how a tool is called does not have it called."""
     assert not run([DELETE], asked).ran
 
 
