@@ -166,6 +166,16 @@ def test_an_object_that_is_no_call(text: str) -> None:
     assert isinstance(mending.reply(Reply(text)), Done)
 
 
+@pytest.mark.parametrize("text", ["{}", "```json\n{}\n```", "```json\n```", ""])
+def test_nothing_in_brackets_is_nothing(text: str) -> None:
+    """An empty object or fence is an empty reply."""
+    mending = Mending(["search"])
+    mending.start()
+    step = mending.reply(Reply(text))
+    assert isinstance(step, Ask)
+    assert step.messages[-1].content.startswith("Your reply was empty.")
+
+
 def test_exceptions_in_place_of_a_reply() -> None:
     """Only what is about the protocol, or about the schema that was sent, is ours to mend."""
     undecoded = ValueError("error parsing tool call: raw='{'")
