@@ -131,7 +131,7 @@ class Exchange:
                 if following is None:
                     raise
                 if step.schema is not None and not self.mending.can_constrain:
-                    remember_refusal(self.llm)
+                    remember_refusal(self._asked(step))
                 step = following
             else:
                 step = await self.judge(reply)
@@ -140,12 +140,15 @@ class Exchange:
     async def ask(self, step: Ask) -> Any:
         """Ask the model."""
         await self.way.tell(step)
-        llm = self.retry_llm if step.attempt and self.retry_llm is not None else self.llm
+        llm = self._asked(step)
         if step.schema is not None:
             llm = decoding_model(llm, step.schema)
         reply = await self.way.ask(llm, self.put(step), step.attempt)
         self._speaks_text = isinstance(reply, str)
         return reply
+
+    def _asked(self, step: Ask) -> Any:
+        return self.retry_llm if step.attempt and self.retry_llm is not None else self.llm
 
     def put(self, step: Ask) -> Any:
         """Return what to ask."""

@@ -528,3 +528,12 @@ def test_a_model_that_cannot_be_bound_to_tools() -> None:
 
     llm = Unbound(script=['{"type": "final", "content": "4"}'])
     assert as_tool_caller(llm).bind_tools(["add"]).invoke("2 + 2?").content == "4"
+
+
+def test_who_refused_the_schema_is_remembered() -> None:
+    """If a second model corrects and its provider refuses the schema, the first is not blamed."""
+    first = DecodingChatModel(script=["I will search for it."])
+    second = DecodingChatModel(script=["Final Answer: 4"], refuses=True)
+    chain = with_parsing_retry(first, tools=["search"], retry_llm=second)
+    assert chain.invoke("What is 2 + 2?").return_values == {"output": "4"}
+    assert (takes_schema(first), takes_schema(second)) == (True, False)
