@@ -145,7 +145,10 @@ class ReadingOutputParser(BaseOutputParser[T]):
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> T:
         """Read a reply with its own calls and its finish reason."""
-        text, turn = read_generation(result[0], self.toolbox, self._config)
+        first = result[0]
+        if type(first) is Generation and not first.generation_info:
+            return self.parse(first.text)  # it is only a text
+        text, turn = read_generation(first, self.toolbox, self._config)
         if turn.failure is not None:
             raise self._refused(text, turn, turn.failure)
         return self._result(text, turn)
