@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -51,7 +50,7 @@ def fastest(call: Call, *, rounds: int = 7) -> float:
 def interleaved(
     runs: dict[str, Call], *, rounds: int, clock: Callable[[], float] = time.process_time
 ) -> dict[str, float]:
-    """Return the median seconds of each, run in turns so that noise hits all alike.
+    """Return the least seconds of each, run in turns so that noise hits all alike.
 
     By default the process's time is taken, because LangGraph runs tools on other threads.
     """
@@ -66,7 +65,7 @@ def interleaved(
                 taken[name].append(clock() - started)
     finally:
         gc.enable()
-    return {name: statistics.median(times) for name, times in taken.items()}
+    return {name: min(times) for name, times in taken.items()}
 
 
 def _batch(call: Call, times: int) -> float:

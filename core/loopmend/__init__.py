@@ -31,11 +31,12 @@ from loopmend._version import __version__
 if TYPE_CHECKING:
     from loopmend.contracts.actions import AskUser, FinalAnswer, ToolCall
     from loopmend.errors import LoopmendError
-    from loopmend.mending.loop import Ask, Done, GaveUp, Mending, NormalizationError
+    from loopmend.mending.loop import Mending
     from loopmend.mending.loops import LoopPolicy
     from loopmend.mending.messages import Message, Reply
     from loopmend.mending.policy import RetryPolicy
     from loopmend.mending.schemas import action_schema
+    from loopmend.mending.steps import Ask, Done, GaveUp, NormalizationError
     from loopmend.planning.advised import AdvisedPlan
     from loopmend.planning.explanation import explain
     from loopmend.planning.planner import Planner
@@ -57,11 +58,12 @@ if TYPE_CHECKING:
 _HELD = {
     "loopmend.contracts.actions": "AskUser FinalAnswer ToolCall",
     "loopmend.errors": "LoopmendError",
-    "loopmend.mending.loop": "Ask Done GaveUp Mending NormalizationError",
+    "loopmend.mending.loop": "Mending",
     "loopmend.mending.loops": "LoopPolicy",
     "loopmend.mending.messages": "Message Reply",
     "loopmend.mending.policy": "RetryPolicy",
     "loopmend.mending.schemas": "action_schema",
+    "loopmend.mending.steps": "Ask Done GaveUp NormalizationError",
     "loopmend.planning.advised": "AdvisedPlan",
     "loopmend.planning.explanation": "explain",
     "loopmend.planning.planner": "Planner",

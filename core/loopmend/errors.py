@@ -7,7 +7,7 @@ LoopmendError
 │   ├── MissingField            no usable `type` field
 │   └── UnknownType             a `type` that names no action
 ├── CapError                    a run reached its cap (in `mending.caps`)
-├── NormalizationError          a model kept breaking the tool protocol (in `mending.loop`)
+├── NormalizationError          a model kept breaking the tool protocol (in `mending.steps`)
 └── TraceFormatError            a line is not a recorded trace (also a ValueError)
 ```
 

@@ -35,26 +35,17 @@ if TYPE_CHECKING:
     )
     from langchain_loopmend.value_parsers import JsonOutputParser, PydanticOutputParser
 
-_LATE = {
-    "ActionParseException": "langchain_loopmend.errors",
-    "AgentActionOutputParser": "langchain_loopmend.parsers",
-    "AgentActionsOutputParser": "langchain_loopmend.parsers",
-    "GaveUpFinish": "langchain_loopmend.parsing_retry",
-    "JsonOutputParser": "langchain_loopmend.value_parsers",
-    "NormalizationError": "langchain_loopmend.errors",
-    "ParsingRetry": "langchain_loopmend.parsing_retry",
-    "PydanticOutputParser": "langchain_loopmend.value_parsers",
-    "ReadingOutputParser": "langchain_loopmend.parsers",
-    "RetryingOutputParser": "langchain_loopmend.retry",
-    "ToolCallRetry": "langchain_loopmend.tool_call_retry",
-    "TraceRecorder": "langchain_loopmend.recorder",
-    "TurnOutputParser": "langchain_loopmend.streaming",
-    "ValueParseException": "langchain_loopmend.errors",
-    "as_tool_caller": "langchain_loopmend.tool_call_retry",
-    "record_traces": "langchain_loopmend.recorder",
-    "with_parsing_retry": "langchain_loopmend.parsing_retry",
-    "with_tool_call_retry": "langchain_loopmend.tool_call_retry",
+_HELD = {
+    "errors": "ActionParseException NormalizationError ValueParseException",
+    "parsers": "AgentActionOutputParser AgentActionsOutputParser ReadingOutputParser",
+    "parsing_retry": "GaveUpFinish ParsingRetry with_parsing_retry",
+    "recorder": "TraceRecorder record_traces",
+    "retry": "RetryingOutputParser",
+    "streaming": "TurnOutputParser",
+    "tool_call_retry": "ToolCallRetry as_tool_caller with_tool_call_retry",
+    "value_parsers": "JsonOutputParser PydanticOutputParser",
 }
+_LATE = {name: f"{__name__}.{module}" for module, names in _HELD.items() for name in names.split()}
 
 __all__ = [
     "ActionParseException",

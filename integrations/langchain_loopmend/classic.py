@@ -23,7 +23,7 @@ from langchain_core.runnables import Runnable, RunnableSequence  # noqa: E402
 from pydantic import ConfigDict  # noqa: E402
 from typing_extensions import override  # noqa: E402
 
-from langchain_loopmend.complaints import correction_of, said_by  # noqa: E402
+from langchain_loopmend.errors import correction_of, said_by  # noqa: E402
 from langchain_loopmend.guarded_agents import LoopStop, with_loop_guard  # noqa: E402
 from langchain_loopmend.parsers import AgentActionOutputParser  # noqa: E402
 from langchain_loopmend.value_parsers import value_parser  # noqa: E402
@@ -75,7 +75,7 @@ class StructuredOutputParser(LangChainStructuredParser):
         """Read a text.
 
         Raises:
-            ValueParseException: It holds no object with these keys for sure.
+            ValueParseException: No object with these keys can be read with certainty.
         """
         return dict(value_parser(self).parse(text))
 

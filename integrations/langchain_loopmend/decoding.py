@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Mapping
 from typing import Any, Final, cast
 from weakref import WeakValueDictionary
@@ -18,8 +17,6 @@ __all__ = [
     "takes_schema",
     "without_tools",
 ]
-
-_LOG: Final = logging.getLogger(__name__)
 
 _MARK: Final = "loopmend_probe"
 _PROBE: Final[Mapping[str, Any]] = {
@@ -57,40 +54,36 @@ def takes_schema(model: Any) -> bool:
     return parameter is not None and "json_schema" in str(parameter.annotation)
 
 
-def decoding_arguments(model: Any, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the keyword arguments that make a model decode by a schema, or `None`.
+def decoding_arguments(model: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments that make a model decode by a schema.
 
     The model's own `with_structured_output` says where a schema goes: a probe is sent through
     it, and the place where it comes out holds ours.
-    """
-    base = _base(model)
-    if not takes_schema(base):
-        return None
-    probe = dict(_PROBE)
-    try:
-        structured = base.with_structured_output(probe, method="json_schema", include_raw=True)
-    except Exception as error:  # noqa: BLE001 - whatever a client raises, it takes no schema
-        _LOG.debug("%s takes no JSON schema: %s", type(base).__name__, error)
-        return None
-    bound = _bound(structured)
-    if bound is None:
-        return None
-    kept = {key: value for key, value in bound.kwargs.items() if key not in _NOT_THE_MODELS}
-    found = _replaced(kept, schema)
-    return None if found is kept else found
-
-
-def decoding_model(llm: Runnable[Any, Any], schema: Any) -> Runnable[Any, Any]:
-    """Return a model that decodes by a schema, without the tools that it is bound to.
 
     Raises:
         NotImplementedError: The model takes no schema after all.
     """
-    arguments = decoding_arguments(llm, schema)
-    if arguments is None:
-        msg = f"{type(llm).__name__} takes no JSON schema"
+    base = _base(model)
+    msg = f"{type(base).__name__} takes no JSON schema"
+    if not takes_schema(base):
         raise NotImplementedError(msg)
-    return _unbound(llm).bind(**arguments)
+    probe = dict(_PROBE)
+    try:
+        structured = base.with_structured_output(probe, method="json_schema", include_raw=True)
+    except Exception as error:  # whatever a client raises, it takes no schema
+        raise NotImplementedError(msg) from error
+    bound = _bound(structured)
+    given = {} if bound is None else bound.kwargs
+    kept = {key: value for key, value in given.items() if key not in _NOT_THE_MODELS}
+    found: dict[str, Any] = _replaced(kept, schema)
+    if found is kept:
+        raise NotImplementedError(msg)
+    return found
+
+
+def decoding_model(llm: Runnable[Any, Any], schema: Any) -> Runnable[Any, Any]:
+    """Return a model that decodes by a schema, without the tools that it is bound to."""
+    return _unbound(llm).bind(**decoding_arguments(llm, schema))
 
 
 def _unbound(llm: Runnable[Any, Any]) -> Runnable[Any, Any]:

@@ -1,9 +1,9 @@
-"""The errors that the adapter raises.
+"""The errors that the adapter raises, and what errors of parsers say about a reply.
 
 ```
 OutputParserException (LangChain's, a ValueError)
 ├── ActionParseException     a model's reply that cannot be read with certainty
-└── ValueParseException      a model's reply that holds no value of the schema for sure
+└── ValueParseException      a model's reply without a certain value of the schema
 NormalizationError           a model that kept breaking the tool protocol (the core's)
 ```
 """
@@ -11,13 +11,24 @@ NormalizationError           a model that kept breaking the tool protocol (the c
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.exceptions import OutputParserException
 
 from loopmend import Failure, FailurePattern, JsonReading, NormalizationError, Turn
 
-__all__ = ["ActionParseException", "NormalizationError", "ValueParseException"]
+__all__ = [
+    "ActionParseException",
+    "NormalizationError",
+    "ValueParseException",
+    "correction_of",
+    "failure_of",
+    "instructions_of",
+    "said_by",
+]
+
+_LINK: Final = "\nFor troubleshooting, visit:"
+_LONGEST_REASON: Final = 500
 
 
 class ActionParseException(OutputParserException):
@@ -54,7 +65,7 @@ class ActionParseException(OutputParserException):
 
 
 class ValueParseException(OutputParserException):
-    """A model's reply that holds no value of the schema for sure.
+    """A model's reply from which no value of the schema can be read with certainty.
 
     Its message starts like LangChain's own, without the link at the end; `observation` says what
     to tell the model.
@@ -89,3 +100,40 @@ class ValueParseException(OutputParserException):
         """Rebuild from the parts, so that the error survives pools of processes."""
         parts = (self.llm_output, self.reading, self.failure, self.observation, self._name)
         return type(self), parts
+
+
+def said_by(error: Exception) -> str:
+    """Return what a parser says, without the link for people that LangChain appends."""
+    return str(error).partition(_LINK)[0].strip()
+
+
+def failure_of(error: Exception) -> Failure:
+    """Return what a parser says in loopmend's terms."""
+    failure = getattr(error, "failure", None)
+    if isinstance(failure, Failure):
+        return failure
+    return Failure(FailurePattern.MALFORMED, _cut(said_by(error)), (0, 0))
+
+
+def instructions_of(parser: Any) -> str:
+    """Return what a parser tells the model about the form, with no placeholder left in it."""
+    try:
+        told = str(parser.get_format_instructions())
+    except (NotImplementedError, AttributeError):  # LangChain's base class has none, and need not
+        return ""
+    return told.replace("exactly one of [{tool_names}]", "one of those on offer")
+
+
+def correction_of(parser: Any, error: Exception) -> str | None:
+    """Return a parser's own words for the model; `None` if the core has better ones."""
+    if isinstance(error, (ActionParseException, ValueParseException)):
+        return error.observation if parser is None else None
+    if isinstance(error, OutputParserException) and error.observation:
+        return error.observation
+    form = "" if parser is None else instructions_of(parser)
+    parts = (f"Your last reply could not be used: {_cut(said_by(error))}", form)
+    return "\n\n".join(part for part in parts if part)
+
+
+def _cut(said: str) -> str:
+    return said if len(said) <= _LONGEST_REASON else f"{said[:_LONGEST_REASON]} …"

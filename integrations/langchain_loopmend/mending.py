@@ -1,6 +1,6 @@
 """One driver for all that asks a model until its reply can be used.
 
-The rules are `loopmend.Mending`'s. Each exchange is written once, as a coroutine; a `Caller` says
+The rules are `loopmend.Mending`'s. An exchange is written once, as a coroutine; a `Way` says
 whether it waits. One that does not never suspends, so `at_once` runs it without an event loop.
 """
 
@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal, Protocol, TypeVar, Union, cast
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, cast
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.language_models import LanguageModelInput
@@ -27,33 +26,13 @@ from langchain_loopmend.messages import (
     core_messages,
     messages_of,
     put_together,
+    reply_of,
 )
-from loopmend import Ask, FailurePattern, Mending, Reply, RetryPolicy
+from loopmend import Ask, Mending
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
-from loopmend.mending import (
-    OnFailure,
-    check_on_failure,
-    constrained,
-    is_protocol_error,
-    refuses_schema,
-)
+from loopmend.mending import OnFailure, check_on_failure, constrained
 
-__all__ = [
-    "AWAITING",
-    "BLOCKING",
-    "RETRY_EVENT",
-    "Answer",
-    "Caller",
-    "Constrain",
-    "Exchange",
-    "Mender",
-    "Question",
-    "Replies",
-    "Way",
-    "at_once",
-    "attempt_config",
-    "drive",
-]
+__all__ = ["RETRY_EVENT", "Answer", "Constrain", "Exchange", "Mender", "Way", "at_once"]
 
 T = TypeVar("T")
 Constrain = Literal["retry", "always", False]
@@ -67,47 +46,6 @@ RETRY_EVENT: Final = "loopmend_retry"
 _LOG: Final = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Calls runnables, and waits for them or not."""
-
-    waits: bool
-
-    async def invoke(
-        self, runnable: Runnable[Any, Any], input: Any, config: RunnableConfig, **passed: Any
-    ) -> Any:
-        """Invoke a runnable."""
-        if self.waits:
-            return await runnable.ainvoke(input, config, **passed)
-        return runnable.invoke(input, config, **passed)
-
-    async def stream(
-        self, runnable: Runnable[Any, Any], input: Any, config: RunnableConfig, **passed: Any
-    ) -> Any:
-        """Stream from a runnable and put the chunks together."""
-        if self.waits:
-            chunks = [chunk async for chunk in runnable.astream(input, config, **passed)]
-        else:
-            chunks = list(runnable.stream(input, config, **passed))
-        return put_together(chunks)
-
-    async def tell(self, step: Ask, config: RunnableConfig | None = None) -> None:
-        """Tell listeners that the model is asked again."""
-        if step.retry is None:
-            return
-        try:
-            if self.waits:
-                await adispatch_custom_event(RETRY_EVENT, step.retry.data(), config=config)
-            else:
-                dispatch_custom_event(RETRY_EVENT, step.retry.data(), config=config)
-        except RuntimeError as error:  # outside of any chain nobody listens
-            _LOG.debug("no run to report a retry to: %s", error)
-
-
-BLOCKING: Final = Caller(waits=False)
-AWAITING: Final = Caller(waits=True)
-
-
 def at_once(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that never suspends.
 
@@ -119,138 +57,115 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
     except StopIteration as done:
         return cast("T", done.value)
     work.close()
-    msg = "a call that blocks must not wait for anything"
+    msg = "a blocking call must not wait"
     raise RuntimeError(msg)
-
-
-def attempt_config(config: RunnableConfig | None, attempt: int) -> RunnableConfig:
-    """Return a config whose children are tagged with the attempt they belong to."""
-    config = cast("RunnableConfig", dict(config or {}))
-    config["tags"] = [*(config.get("tags") or []), f"loopmend:attempt:{attempt + 1}"]
-    return config
-
-
-class Loop(Protocol):
-    """What decides about replies: `Mending`, or what stands in for it."""
-
-    policy: RetryPolicy
-
-    def reply(self, reply: Reply, /) -> Any:
-        """Say what to do about a reply."""
-
-    def unconstrained(self) -> Ask:
-        """Say what to ask now that the provider turned out not to take a schema."""
-
-
-async def drive(
-    loop: Loop,
-    step: Any,
-    ask: Callable[[Ask], Awaitable[Any]],
-    judge: Callable[[Any], Awaitable[Any]],
-) -> Any:
-    """Do what the steps say until there is no more to ask."""
-    while isinstance(step, Ask):
-        try:
-            reply = await ask(step)
-        except Exception as error:  # noqa: BLE001, PERF203 - what is not ours is raised again
-            step = _after_error(loop, step, error)
-        else:
-            step = await judge(reply)
-    return step
-
-
-def _after_error(loop: Loop, step: Ask, error: Exception) -> Any:
-    """Say what to do about an exception that a model raised; raise it if it is not ours."""
-    if step.schema is not None and refuses_schema(error):
-        return loop.unconstrained()
-    if is_protocol_error(error) and FailurePattern.MALFORMED in loop.policy.patterns:
-        return loop.reply(Reply(error=error))
-    raise error
-
-
-class Question:
-    """What a model is asked, and how it is put again."""
-
-    def __init__(
-        self, llm: Runnable[Any, Any], input: Any, *, retry_llm: Runnable[Any, Any] | None = None
-    ) -> None:
-        self.llm = llm
-        self.input = input
-        self.retry_llm = retry_llm
-        self.speaks_text = False
-        """Whether the model takes and returns plain text; it knows no roles."""
-
-    def put(self, step: Ask, mending: Mending) -> tuple[Runnable[Any, Any], Any]:
-        """Return whom to ask, and what."""
-        llm = self.retry_llm if step.attempt and self.retry_llm is not None else self.llm
-        if step.schema is not None:
-            llm = decoding_model(llm, step.schema)
-            if mending.wanted is None:
-                whole = [*core_messages(as_messages(self.input)), *step.messages]
-                return llm, messages_of(constrained(whole, mending.tools))
-        if not step.messages:
-            return llm, self.input
-        if self.speaks_text:
-            added = "".join(f"\n\n{message.content}" for message in step.messages)
-            return llm, f"{as_text(self.input)}{added}\n\n"
-        return llm, [*as_messages(self.input), *messages_of(step.messages)]
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
     """How a runnable was called."""
 
-    caller: Caller
     config: RunnableConfig = field(default_factory=RunnableConfig)
     passed: dict[str, Any] = field(default_factory=dict)
     """What goes to the model."""
+    waits: bool = False
     streaming: bool = False
 
+    async def invoke(
+        self, runnable: Runnable[Any, Any], input: Any, attempt: int, **passed: Any
+    ) -> Any:
+        """Invoke a runnable in a run that is tagged with the attempt it belongs to."""
+        config = self._tagged(attempt)
+        if self.waits:
+            return await runnable.ainvoke(input, config, **passed)
+        return runnable.invoke(input, config, **passed)
 
-class Replies(Protocol):
-    """The replies to one question, and what is made of them."""
+    async def ask(self, llm: Runnable[Any, Any], input: Any, attempt: int) -> Answer:
+        """Ask a model; what it streams is put together."""
+        config, passed = self._tagged(attempt), self.passed
+        if not self.streaming:
+            return cast("Answer", await self.invoke(llm, input, attempt, **passed))
+        if self.waits:
+            return put_together([chunk async for chunk in llm.astream(input, config, **passed)])
+        return put_together(list(llm.stream(input, config, **passed)))
 
-    mending: Mending
+    async def tell(self, step: Ask) -> None:
+        """Tell listeners that the model is asked again."""
+        if step.retry is None:
+            return
+        try:
+            if self.waits:
+                await adispatch_custom_event(RETRY_EVENT, step.retry.data(), config=self.config)
+            else:
+                dispatch_custom_event(RETRY_EVENT, step.retry.data(), config=self.config)
+        except RuntimeError as error:  # outside of any chain nobody listens
+            _LOG.debug("no run to report a retry to: %s", error)
 
-    async def judge(self, reply: Answer, way: Way, /) -> Any:
-        """Say what to do about a reply."""
+    def _tagged(self, attempt: int) -> RunnableConfig:
+        tags = [*(self.config.get("tags") or []), f"loopmend:attempt:{attempt + 1}"]
+        return {**self.config, "tags": tags}
 
 
 class Exchange:
     """A question that is put to a model until its reply can be used."""
 
-    def __init__(self, question: Question, replies: Replies, way: Way) -> None:
-        self._question = question
-        self._replies = replies
-        self._way = way
+    retry_llm: Runnable[Any, Any] | None = None
+    """Another model for asking again."""
+    mending: Mending
+
+    def __init__(self, llm: Any, input: Any, way: Way) -> None:
+        self.llm = llm
+        self.input = input
+        self.way = way
+        self.reply: Any = None
+        """The latest reply."""
+        self._speaks_text = False
 
     async def run(self, step: Any) -> Any:
         """Go on from a step to the end."""
-        return await drive(self._replies.mending, step, self._ask, self._judge)
+        while isinstance(step, Ask):
+            try:
+                reply = await self.ask(step)
+            except Exception as error:  # noqa: PERF203 - each question may fail
+                following = self.mending.raised(error)
+                if following is None:
+                    raise
+                if step.schema is not None and not self.mending.can_constrain:
+                    remember_refusal(self._asked(step))
+                step = following
+            else:
+                step = await self.judge(reply)
+        return step
 
-    async def _judge(self, reply: Answer) -> Any:
-        return await self._replies.judge(reply, self._way)
+    async def ask(self, step: Ask) -> Any:
+        """Ask the model."""
+        await self.way.tell(step)
+        llm = self._asked(step)
+        if step.schema is not None:
+            llm = decoding_model(llm, step.schema)
+        reply = await self.way.ask(llm, self.put(step), step.attempt)
+        self._speaks_text = isinstance(reply, str)
+        return reply
 
-    async def _ask(self, step: Ask) -> Answer:
-        way = self._way
-        await way.caller.tell(step, way.config)
-        llm, asked = self._question.put(step, self._replies.mending)
-        call = way.caller.stream if way.streaming else way.caller.invoke
-        with _refusals(self._question.llm, step):
-            reply = await call(llm, asked, attempt_config(way.config, step.attempt), **way.passed)
-        self._question.speaks_text = isinstance(reply, str)
-        return cast("Answer", reply)
+    def _asked(self, step: Ask) -> Any:
+        return self.retry_llm if step.attempt and self.retry_llm is not None else self.llm
 
+    def put(self, step: Ask) -> Any:
+        """Return what to ask."""
+        if step.schema is not None and self.mending.wanted is None:
+            whole = [*core_messages(as_messages(self.input)), *step.messages]
+            return messages_of(constrained(whole, self.mending.tools))
+        if not step.messages:
+            return self.input
+        if self._speaks_text:  # a model of plain text knows no roles
+            added = "".join(f"\n\n{message.content}" for message in step.messages)
+            return f"{as_text(self.input)}{added}\n\n"
+        return [*as_messages(self.input), *messages_of(step.messages)]
 
-@contextmanager
-def _refusals(llm: Any, step: Ask) -> Iterator[None]:
-    """Remember a provider that refuses a schema."""
-    try:
-        yield
-    except Exception as error:
-        if step.schema is not None and refuses_schema(error):
-            remember_refusal(llm)
-        raise
+    async def judge(self, reply: Any) -> Any:
+        """Say what to do about a reply."""
+        self.reply = reply
+        return self.mending.reply(reply_of(reply))
 
 
 class Mender(RunnableSerializable[LanguageModelInput, T]):
@@ -260,7 +175,7 @@ class Mender(RunnableSerializable[LanguageModelInput, T]):
 
     llm: Annotated[Runnable[Any, Any], SkipValidation()]
     """The model."""
-    max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0)
+    max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0, strict=True)
     """How often the model is asked again; never exceeded."""
     constrain: Constrain = "retry"
     """When to have the provider decode by a JSON schema, if it can."""
@@ -277,43 +192,44 @@ class Mender(RunnableSerializable[LanguageModelInput, T]):
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> T:
         """Ask; other keyword arguments go to the model."""
-        return self._call_with_config(self._blocking(kwargs), input, config)
+        return self._run(input, config, kwargs)
 
     @override
     async def ainvoke(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> T:
         """Ask without blocking."""
-        return await self._acall_with_config(self._awaiting(kwargs), input, config)
+        return await self._arun(input, config, kwargs)
 
     @override
     def stream(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[T]:
         """Ask with streaming and yield the one result."""
-        yield self._call_with_config(self._blocking(kwargs, streaming=True), input, config)
+        yield self._run(input, config, kwargs, streaming=True)
 
     @override
     async def astream(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any | None
     ) -> AsyncIterator[T]:
         """Ask with streaming and yield the one result, without blocking."""
-        run = self._awaiting(kwargs, streaming=True)
-        yield await self._acall_with_config(run, input, config)
+        yield await self._arun(input, config, kwargs, streaming=True)
 
-    def _blocking(self, passed: dict[str, Any], *, streaming: bool = False) -> Callable[..., T]:
+    def _run(
+        self, input: Any, config: Any, passed: dict[str, Any], *, streaming: bool = False
+    ) -> T:
         def run(input: LanguageModelInput, config: RunnableConfig) -> T:
-            return at_once(self._mend(input, Way(BLOCKING, config, passed, streaming)))
+            return at_once(self._mend(input, Way(config, passed, streaming=streaming)))
 
-        return run
+        return self._call_with_config(cast("Any", run), input, config)
 
-    def _awaiting(
-        self, passed: dict[str, Any], *, streaming: bool = False
-    ) -> Callable[..., Awaitable[T]]:
-        async def run(input: LanguageModelInput, config: RunnableConfig) -> T:
-            return await self._mend(input, Way(AWAITING, config, passed, streaming))
+    async def _arun(
+        self, input: Any, config: Any, passed: dict[str, Any], *, streaming: bool = False
+    ) -> T:
+        def run(input: LanguageModelInput, config: RunnableConfig) -> Awaitable[T]:
+            return self._mend(input, Way(config, passed, waits=True, streaming=streaming))
 
-        return run
+        return await self._acall_with_config(cast("Any", run), input, config)
 
     @abstractmethod
     async def _mend(self, input: LanguageModelInput, way: Way) -> T:

@@ -21,7 +21,7 @@ from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.prompt_values import PromptValue
 
 from loopmend import Done, GaveUp, Message, ReadingConfig, Reply, StopReason, Turn, read_response
-from loopmend.mending import NativeCall
+from loopmend.mending import NativeCall, OnFailure
 from loopmend.reading import Toolbox
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "read_message",
     "reply_of",
     "reply_of_generation",
+    "settled",
     "text_of",
     "with_calls",
     "without_calls",
@@ -64,21 +65,25 @@ _TEXTUAL: Final = frozenset({"text", "reasoning", "thinking", "redacted_thinking
 
 def text_of(message: Any) -> str:
     """Return what a message says, without reasoning blocks."""
-    return str(message.text if isinstance(message, BaseMessage) else message)
+    if not isinstance(message, BaseMessage):
+        return str(message)
+    return message.content if isinstance(message.content, str) else str(message.text)
 
 
 def finish_reason(info: dict[str, Any] | None) -> str | None:
     """Return why the provider stopped, under whatever name it says so."""
-    found = (info[name] for name in _REASONS if info and isinstance(info.get(name), str))
+    if not info:
+        return None
+    found = (info[name] for name in _REASONS if isinstance(info.get(name), str))
     return next(found, None)
 
 
 def has_other_content(message: AIMessage) -> bool:
     """Tell whether a message holds more than words and calls, such as an image or a refusal."""
-    if any(message.additional_kwargs.get(key) for key in _BESIDE):
+    beside = message.additional_kwargs
+    if beside and any(beside.get(key) for key in _BESIDE):
         return True
-    blocks = message.content if isinstance(message.content, list) else []
-    return any(isinstance(b, dict) and b.get("type", "text") not in _TEXTUAL for b in blocks)
+    return isinstance(message.content, list) and has_media([message])
 
 
 def has_media(messages: Iterable[BaseMessage]) -> bool:
@@ -226,6 +231,21 @@ def ended(reply: AIMessage | None, gave_up: GaveUp) -> AIMessage:
         reply = with_calls(reply or AIMessage(""), gave_up.answer, [])
     metadata = {**reply.response_metadata, ENDED: StopReason.PARSE_FAIL.value}
     return reply.model_copy(update={"response_metadata": metadata})
+
+
+def settled(
+    gave_up: GaveUp, on_failure: OnFailure, reply: AIMessage, error: Any = None
+) -> AIMessage:
+    """Return the reply to use after giving up, as an `on_failure` option says.
+
+    Raises:
+        TypeError: A function returned something else.
+    """
+    chosen = gave_up.concluded(on_failure, reply, error)
+    if not isinstance(chosen, AIMessage):
+        msg = f"`on_failure` must return an AIMessage, not {type(chosen).__name__}"
+        raise TypeError(msg)
+    return chosen
 
 
 def ended_by(reason: StopReason, answer: str) -> AIMessage:

@@ -1,107 +1,91 @@
-"""The replies to one question as a parser judges them: any parser, LangChain's own included."""
+"""An exchange in which a parser judges the replies: any parser, LangChain's own included."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.output_parsers import BaseOutputParser, JsonOutputToolsParser
 from langchain_core.runnables import Runnable
 from typing_extensions import override
 
-from langchain_loopmend.complaints import correction_of, failure_of
 from langchain_loopmend.decoding import takes_schema
-from langchain_loopmend.mending import Answer, Way, attempt_config
+from langchain_loopmend.errors import correction_of, failure_of
+from langchain_loopmend.mending import Constrain, Exchange, Way
 from langchain_loopmend.messages import mended, reply_of
 from langchain_loopmend.parsers import ReadingOutputParser
 from langchain_loopmend.schemas import bound_tools, tool_schemas, toolbox
 from langchain_loopmend.value_parsers import ValueReader, value_parser
-from loopmend import Ask, Done, Failure, FailurePattern, GaveUp, Mending, RetryPolicy, Turn
+from loopmend import Done, GaveUp, Mending, RetryPolicy, Turn
 
-__all__ = ["ParsedReplies", "parsed_replies"]
-
-_PARSED: Final = Done(Turn())
-_NO_CALL: Final = Failure(FailurePattern.NO_ACTION, "The reply calls no tool.", (0, 0))
+__all__ = ["ParsedExchange"]
 
 
-class ParsedReplies:
-    """The replies to one question as a parser judges them."""
+class ParsedExchange(Exchange):
+    """A question that is put to a model until a parser can use its reply."""
 
-    def __init__(self, parser: Runnable[Any, Any], mending: Mending) -> None:
-        self.parser = parser
-        self.mending = mending
-        self.reply: Answer = ""
+    def __init__(  # noqa: PLR0913 - what there is to know
+        self,
+        llm: Runnable[Any, Any],
+        input: Any,
+        way: Way,
+        *,
+        parser: Runnable[Any, Any],
+        limits: tuple[int, Constrain],
+        retry_llm: Runnable[Any, Any] | None = None,
+    ) -> None:
+        super().__init__(llm, input, way)
+        self.retry_llm = retry_llm
+        self.parser = value_parser(parser)
+        # A call goes back with our answer to it: a model that made one waits for that.
+        policy = RetryPolicy(limits[0], constrain=limits[1], show_refused="calls")
+        self.mending = _mending(self.parser, policy, retry_llm or llm)
         self.error: Exception | None = None
         self.value: Any = None
 
-    async def judge(self, reply: Answer, way: Way) -> Any:
+    @override
+    async def judge(self, reply: Any) -> Any:
         """Parse a reply, and say what to do."""
-        try:
-            self.value = await self._parsed(reply, way)
-        except ValueError as error:
-            return self.refuse(reply, error)
         self.reply = reply
-        return _PARSED
+        if isinstance(self.parser, JsonOutputToolsParser):
+            said = reply_of(reply)
+            step = self.mending.reply(said)
+            if not isinstance(step, Done):
+                return step
+            reply = mended(reply if isinstance(reply, AIMessage) else AIMessage(said.text), step)
+            self.reply = reply
+        try:
+            self.value = await self._parsed(reply)
+        except ValueError as error:
+            self.error = error
+            words = correction_of(self.parser, error)
+            return self.mending.refuse(reply_of(reply), failure_of(error), words)
+        return Done(Turn())
 
-    async def _parsed(self, reply: Any, way: Way) -> Any:
+    async def _parsed(self, reply: Any) -> Any:
         parser = self.parser
         if isinstance(parser, BaseOutputParser) and not isinstance(reply, (str, BaseMessage)):
             # What a chain of one's own returns; LangChain's retry parsers hand it on as it is.
-            return await parser.aparse(reply) if way.caller.waits else parser.parse(reply)
-        config = attempt_config(way.config, len(self.mending.refused))
-        return await way.caller.invoke(parser, reply, config)
+            return await parser.aparse(reply) if self.way.waits else parser.parse(reply)
+        return await self.way.invoke(parser, reply, len(self.mending.refused))
 
-    def refuse(self, reply: Answer, error: Exception) -> Ask | GaveUp:
-        """Say that a parser refused a reply."""
-        self.reply, self.error = reply, error
-        words = correction_of(self.parser, error)
-        said = reply_of(reply)
-        self._show(bool(said.calls or said.broken_calls))
-        return self.mending.refuse(said, failure_of(error), words)
-
-    def _show(self, shown: bool) -> None:  # noqa: FBT001 - the one thing to say
-        # A call goes back with our answer to it: a model that made one waits for that.
-        self.mending.policy = replace(self.mending.policy, show_refused=shown)
+    def error_of(self, outcome: GaveUp) -> Exception:
+        """Return the error to raise after giving up: the parser's, if it raised one."""
+        return self.error or outcome.error()
 
 
-class _CalledReplies(ParsedReplies):
-    """The replies of a model that has to call a tool, for LangChain's parsers of tool calls."""
-
-    @override
-    async def judge(self, reply: Answer, way: Way) -> Any:
-        said = reply_of(reply)
-        self._show(bool(said.calls or said.broken_calls))
-        step = self.mending.reply(said)
-        if not isinstance(step, Done):
-            self.reply = reply
-            return step
-        message = reply if isinstance(reply, AIMessage) else AIMessage(said.text)
-        message = mended(message, step)
-        if not message.tool_calls:
-            self.reply = reply
-            return self.mending.refuse(said, _NO_CALL)
-        return await super().judge(message, way)
-
-
-def parsed_replies(
-    parser: Runnable[Any, Any], policy: RetryPolicy, llm: Runnable[Any, Any]
-) -> ParsedReplies:
-    """Return the replies of a model for a parser; the loop knows what the parser knows."""
-    parser = value_parser(parser)
+def _mending(parser: Any, policy: RetryPolicy, llm: Runnable[Any, Any]) -> Mending:
+    """Return a loop that knows what the parser knows."""
     can = takes_schema(llm)
     if isinstance(parser, ReadingOutputParser):
-        mending = Mending(parser.toolbox, parser.form, policy=policy, can_constrain=can)
-    elif isinstance(parser, ValueReader):
+        return Mending(parser.toolbox, parser.form, policy=policy, can_constrain=can)
+    if isinstance(parser, ValueReader):
         wanted = parser.wanted
         can = can and wanted is not None
-        mending = Mending(schema=wanted or {}, policy=policy, can_constrain=can)
-    elif isinstance(parser, JsonOutputToolsParser):
+        return Mending(schema=wanted or {}, policy=policy, can_constrain=can)
+    if isinstance(parser, JsonOutputToolsParser):
         own = getattr(parser, "tools", None)
         offered = bound_tools(llm) if own is None else tool_schemas(own)
         known = None if offered is None else toolbox(offered)
-        mending = Mending(known, policy=policy, can_constrain=can)
-        return _CalledReplies(parser, mending)
-    else:
-        mending = Mending(None, "react", policy=policy)
-    return ParsedReplies(parser, mending)
+        return Mending(known, needs_call=True, policy=policy, can_constrain=can)
+    return Mending(None, "react", policy=policy)

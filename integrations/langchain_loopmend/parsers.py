@@ -15,7 +15,6 @@ from pydantic import BeforeValidator, ConfigDict
 from typing_extensions import Self, override
 
 from langchain_loopmend.errors import ActionParseException
-from langchain_loopmend.formats import TextForm, format_instructions
 from langchain_loopmend.messages import read_generation
 from langchain_loopmend.schemas import is_text_tool, tool_schemas, toolbox
 from loopmend import (
@@ -35,6 +34,27 @@ __all__ = ["AgentActionOutputParser", "AgentActionsOutputParser", "ReadingOutput
 
 T = TypeVar("T")
 
+TextForm = Literal["react", "json"]
+"""How a model is asked to write: ReAct text, or one JSON object."""
+
+_REACT: Final = """Write in this form, one label per line:
+
+Question: the question you have to answer
+Thought: what you think should be done next
+Action: the tool to use, exactly one of [{tool_names}]
+Action Input: what the tool gets
+Observation: what the tool returned; you receive it, never write it yourself
+... (repeat Thought, Action, Action Input and Observation as often as you need)
+Thought: I now know the final answer
+Final Answer: the answer to the question"""
+
+# In words, because agents format the text and a brace would have to be doubled for them.
+_JSON: Final = (
+    "Reply with exactly one JSON object and nothing else. To use a tool, its type is tool_call, "
+    "its name is exactly one of [{tool_names}], and its arguments are an object. To answer, its "
+    "type is final and its content is the answer. To ask the user, its type is ask_user and its "
+    "question is the question."
+)
 _CLOSING: Final = re.compile(r"\s*(`+|~{3,}|</([\w-]{1,40})>)")
 
 
@@ -95,8 +115,10 @@ class ReadingOutputParser(BaseOutputParser[T]):
     @override
     def get_format_instructions(self) -> str:
         """Return what to tell the model; without tools the agent fills in the names."""
-        names = None if self.tools is None else [tool["name"] for tool in self.tools]
-        return format_instructions(self.form, names)
+        text = _JSON if self.form == "json" else _REACT
+        if self.tools is None:
+            return text
+        return text.replace("{tool_names}", ", ".join(tool["name"] for tool in self.tools))
 
     @cached_property
     def toolbox(self) -> Toolbox | None:
@@ -123,7 +145,10 @@ class ReadingOutputParser(BaseOutputParser[T]):
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> T:
         """Read a reply with its own calls and its finish reason."""
-        text, turn = read_generation(result[0], self.toolbox, self._config)
+        first = result[0]
+        if type(first) is Generation and not first.generation_info:
+            return self.parse(first.text)  # it is only a text
+        text, turn = read_generation(first, self.toolbox, self._config)
         if turn.failure is not None:
             raise self._refused(text, turn, turn.failure)
         return self._result(text, turn)

@@ -8,17 +8,16 @@ from typing import Annotated, Any
 
 from langchain_core.agents import AgentFinish
 from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableLambda
 from pydantic import SkipValidation
 from typing_extensions import override
 
-from langchain_loopmend.mending import Constrain, Exchange, Mender, Question, Way
+from langchain_loopmend.mending import Constrain, Mender, Way
 from langchain_loopmend.messages import as_messages, question_of, text_of
-from langchain_loopmend.parsed_replies import ParsedReplies, parsed_replies
+from langchain_loopmend.parsed_replies import ParsedExchange
 from langchain_loopmend.parsers import AgentActionOutputParser
 from langchain_loopmend.value_parsers import PydanticOutputParser
-from loopmend import Done, Failure, GaveUp, RetryPolicy, StopReason
+from loopmend import Done, Failure, GaveUp, StopReason
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import OnFailure
 
@@ -92,33 +91,37 @@ class ParsingRetry(Mender[Any]):
 
     @override
     async def _mend(self, input: LanguageModelInput, way: Way) -> Any:
-        policy = RetryPolicy(self.max_retries, constrain=self.constrain)
-        replies = parsed_replies(self.parser, policy, self.retry_llm or self.llm)
-        question = Question(self.llm, input, retry_llm=self.retry_llm)
-        start = replies.mending.start(question_of(as_messages(input)))
-        outcome = await Exchange(question, replies, way).run(start)
-        return self._with_raw(outcome, replies) if self.include_raw else self._of(outcome, replies)
+        exchange = ParsedExchange(
+            self.llm,
+            input,
+            way,
+            parser=self.parser,
+            limits=(self.max_retries, self.constrain),
+            retry_llm=self.retry_llm,
+        )
+        start = exchange.mending.start(question_of(as_messages(input)))
+        outcome = await exchange.run(start)
+        return (
+            self._with_raw(outcome, exchange) if self.include_raw else self._of(outcome, exchange)
+        )
 
-    def _of(self, outcome: Done | GaveUp, replies: ParsedReplies) -> Any:
+    def _of(self, outcome: Done | GaveUp, exchange: ParsedExchange) -> Any:
         if isinstance(outcome, Done):
-            return replies.value
-        if self.on_failure == "raise":
-            raise replies.error or outcome.error()
+            return exchange.value
+        said = text_of(exchange.reply or "")
         finish = GaveUpFinish(
-            return_values={"output": text_of(replies.reply)},
-            log=text_of(replies.reply),
+            return_values={"output": said},
+            log=said,
             error=outcome.failure.message,
             failure=outcome.failure,
             retries=outcome.retries,
         )
-        return self.on_failure(outcome, finish) if callable(self.on_failure) else finish
+        return outcome.concluded(self.on_failure, finish, exchange.error_of(outcome))
 
-    def _with_raw(self, outcome: Done | GaveUp, replies: ParsedReplies) -> dict[str, Any]:
-        raw: str | BaseMessage = replies.reply
-        if isinstance(outcome, Done):
-            return {"raw": raw, "parsed": replies.value, "parsing_error": None}
-        error = replies.error or outcome.error()
-        return {"raw": raw, "parsed": None, "parsing_error": error}
+    def _with_raw(self, outcome: Done | GaveUp, exchange: ParsedExchange) -> dict[str, Any]:
+        error = exchange.error_of(outcome) if isinstance(outcome, GaveUp) else None
+        parsed = exchange.value if error is None else None
+        return {"raw": exchange.reply or "", "parsed": parsed, "parsing_error": error}
 
 
 def with_parsing_retry(  # noqa: PLR0913 - all but three by name

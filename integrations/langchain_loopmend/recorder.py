@@ -104,21 +104,12 @@ class TraceRecorder(KeptTraces, _Handler):
     # Hooks
 
     @_guarded
-    def on_chain_start(
-        self,
-        serialized: Any,  # noqa: ARG002
-        inputs: Any,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
         """Remember a chain, a parser, a graph or one of its nodes."""
         kind: Kind = "parser" if kwargs.get("run_type") == "parser" else "chain"
         name = str(kwargs.get("name") or "")
-        told = kwargs.get("metadata") or {}
-        self._runs.start(run_id, parent_run_id, kind, name, inputs, told=told)
+        told, tags = kwargs.get("metadata") or {}, kwargs.get("tags")
+        self._runs.start(run_id, kwargs.get("parent_run_id"), kind, name, inputs, told=told)
         if name == "AgentExecutor":
             self._runs.mark(run_id, "agent_executor")
         elif tags and any(tag.startswith("graph:step:") for tag in tags):
@@ -146,29 +137,17 @@ class TraceRecorder(KeptTraces, _Handler):
 
     @_guarded
     def on_chat_model_start(
-        self,
-        serialized: Any,
-        messages: Any,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: Any,
+        self, serialized: Any, messages: Any, *, run_id: UUID, **kwargs: Any
     ) -> None:
         """Remember that a chat model is asked."""
-        self._runs.ask(serialized, messages, run_id, parent_run_id, kwargs)
+        self._runs.ask(serialized, messages, run_id, kwargs)
 
     @_guarded
     def on_llm_start(
-        self,
-        serialized: Any,
-        prompts: list[str],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: Any,
+        self, serialized: Any, prompts: list[str], *, run_id: UUID, **kwargs: Any
     ) -> None:
         """Remember that a model of plain text is asked."""
-        self._runs.ask(serialized, prompts, run_id, parent_run_id, kwargs)
+        self._runs.ask(serialized, prompts, run_id, kwargs)
 
     @_guarded
     def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
@@ -182,20 +161,14 @@ class TraceRecorder(KeptTraces, _Handler):
 
     @_guarded
     def on_tool_start(
-        self,
-        serialized: Any,
-        input_str: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        inputs: dict[str, Any] | None = None,
-        **kwargs: Any,
+        self, serialized: Any, input_str: str, *, run_id: UUID, **kwargs: Any
     ) -> None:
         """Remember that a tool runs."""
         name = str((serialized or {}).get("name") or kwargs.get("name") or "")
-        given = input_str if inputs is None else inputs
-        call_id, told = kwargs.get("tool_call_id"), kwargs.get("metadata")
-        self._runs.start(run_id, parent_run_id, "tool", name, given, call_id=call_id, told=told)
+        given = input_str if kwargs.get("inputs") is None else kwargs["inputs"]
+        parent, told = kwargs.get("parent_run_id"), kwargs.get("metadata")
+        call_id = kwargs.get("tool_call_id")
+        self._runs.start(run_id, parent, "tool", name, given, call_id=call_id, told=told)
 
     @_guarded
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
@@ -209,17 +182,10 @@ class TraceRecorder(KeptTraces, _Handler):
 
     @_guarded
     def on_retriever_start(
-        self,
-        serialized: Any,  # noqa: ARG002
-        query: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: Any,
+        self, serialized: Any, query: str, *, run_id: UUID, **kwargs: Any
     ) -> None:
         """Remember a retriever, because it may ask a model."""
-        name, told = str(kwargs.get("name") or ""), kwargs.get("metadata")
-        self._runs.start(run_id, parent_run_id, "chain", name, query, told=told)
+        self.on_chain_start(serialized, query, run_id=run_id, **kwargs)
 
     @_guarded
     def on_retriever_end(self, documents: Any, *, run_id: UUID, **_: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NoReturn, TypeVar, cast, overload
+from typing import Annotated, Any, TypeVar, cast, overload
 
 from langchain_core.agents import AgentAction, AgentFinish
 from langchain_core.exceptions import OutputParserException
@@ -15,22 +15,12 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from pydantic import ConfigDict, Field, SkipValidation
 from typing_extensions import override
 
-from langchain_loopmend.complaints import correction_of, instructions_of
-from langchain_loopmend.mending import (
-    AWAITING,
-    BLOCKING,
-    Answer,
-    Caller,
-    Constrain,
-    Exchange,
-    Question,
-    Way,
-    at_once,
-)
+from langchain_loopmend.errors import correction_of, instructions_of
+from langchain_loopmend.mending import Answer, Constrain, Way, at_once
 from langchain_loopmend.messages import question_of, text_of
-from langchain_loopmend.parsed_replies import ParsedReplies, parsed_replies
+from langchain_loopmend.parsed_replies import ParsedExchange
 from langchain_loopmend.parsers import AgentActionOutputParser
-from loopmend import Ask, GaveUp, Mending, RetryPolicy
+from loopmend import Ask, GaveUp
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 
 __all__ = ["RetryingOutputParser"]
@@ -41,32 +31,33 @@ P = TypeVar("P")
 _ASK = "Reply in the requested form."
 
 
-class _OwnQuestion(Question):
-    """A question that is put again in the words of a template, or by a chain of one's own."""
+class _OwnExchange(ParsedExchange):
+    """An exchange whose question is put again in the words of a template, or by a chain."""
 
     def __init__(
-        self, parser: RetryingOutputParser[Any], prompt: PromptValue | None, replies: ParsedReplies
+        self, parser: RetryingOutputParser[Any], prompt: PromptValue | None, way: Way
     ) -> None:
         told = [HumanMessage(instructions_of(parser.parser) or _ASK)]
-        super().__init__(parser.asked, prompt.to_messages() if prompt else told)
-        self._parser = parser
+        asked = prompt.to_messages() if prompt else told
+        limits = (parser.max_retries, parser.constrain)
+        super().__init__(parser.asked, asked, way, parser=parser.parser, limits=limits)
+        self._own = parser
         self._prompt = prompt
-        self._replies = replies
 
     @override
-    def put(self, step: Ask, mending: Mending) -> tuple[Runnable[Any, Any], Any]:
-        template, chain = self._parser.prompt, self._parser.retry_chain
+    def put(self, step: Ask) -> Any:
+        template, chain = self._own.prompt, self._own.retry_chain
         if step.schema is not None or (template is None and chain is None):
-            return super().put(step, mending)
+            return super().put(step)
         known = {
             "prompt": self._prompt.to_string() if self._prompt else "",
-            "completion": text_of(self._replies.reply),
+            "completion": text_of(self.reply),
             "error": step.messages[-1].content,
-            "instructions": instructions_of(self._parser.parser),
+            "instructions": instructions_of(self._own.parser),
         }
         if template is None:
-            return self.llm, known
-        return self.llm, template.format_prompt(
+            return known
+        return template.format_prompt(
             **{name: known.get(name, "") for name in template.input_variables}
         )
 
@@ -75,9 +66,9 @@ class RetryingOutputParser(BaseOutputParser[T]):
     r"""Wraps a parser and asks a model to correct the replies that it refuses.
 
     It takes what LangChain's `RetryOutputParser`, `RetryWithErrorOutputParser` and
-    `OutputFixingParser` take, but works in a pipe, keeps the roles of the messages, and is really
-    async. Any `ValueError` of the parser, including pydantic's, is a reason to ask again. Replies
-    for LangChain's own JSON parsers are read as `JsonOutputParser` here reads them first.
+    `OutputFixingParser` take, but works in a pipe, keeps the roles of the messages, and is truly
+    async. Any `ValueError` of the parser, including pydantic's, is a reason to ask again. In place
+    of LangChain's own JSON parsers it uses ours, which read more.
 
     >>> from langchain_core.language_models import FakeListChatModel
     >>> llm = FakeListChatModel(responses=["Action: search\nAction Input: Oslo"])
@@ -100,7 +91,7 @@ class RetryingOutputParser(BaseOutputParser[T]):
     prompt: Annotated[BasePromptTemplate[Any] | None, SkipValidation()] = None
     """Your own template for asking again, with any of the variables `prompt`,
     `completion`, `error` and `instructions`; without it, the conversation goes on."""
-    max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0)
+    max_retries: int = Field(default=MAX_NORMALIZATION_RETRIES, ge=0, strict=True)
     """The maximum number of retries."""
     constrain: Constrain = "retry"
     """When to have the provider decode by a schema, if it can and the parser knows one."""
@@ -187,7 +178,7 @@ class RetryingOutputParser(BaseOutputParser[T]):
         """Parse a reply; the model's runs are children of this one."""
 
         def run(input: Answer, config: RunnableConfig) -> T:
-            return at_once(self._run(input, None, config, BLOCKING))
+            return at_once(self._run(input, None, config, waits=False))
 
         return self._call_with_config(cast("Any", run), input, config, run_type="parser")
 
@@ -198,29 +189,29 @@ class RetryingOutputParser(BaseOutputParser[T]):
         """Parse a reply, asking the model without blocking."""
 
         async def run(input: Answer, config: RunnableConfig) -> T:
-            return await self._run(input, None, config, AWAITING)
+            return await self._run(input, None, config, waits=True)
 
         return await self._acall_with_config(cast("Any", run), input, config, run_type="parser")
 
     @override
     def parse(self, text: str) -> T:
         """Parse a completion; ask again without the prompt, which is unknown here."""
-        return at_once(self._run(text, None, None, BLOCKING))
+        return at_once(self._run(text, None, None, waits=False))
 
     @override
     async def aparse(self, text: str) -> T:
         """Parse a completion without blocking."""
-        return await self._run(text, None, None, AWAITING)
+        return await self._run(text, None, None, waits=True)
 
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> T:
         """Parse the first of several replies."""
-        return at_once(self._run(_reply_of(result), None, None, BLOCKING))
+        return at_once(self._run(_reply_of(result), None, None, waits=False))
 
     @override
     async def aparse_result(self, result: list[Generation], *, partial: bool = False) -> T:
         """Parse the first of several replies without blocking."""
-        return await self._run(_reply_of(result), None, None, AWAITING)
+        return await self._run(_reply_of(result), None, None, waits=True)
 
     @override
     def parse_with_prompt(
@@ -239,7 +230,7 @@ class RetryingOutputParser(BaseOutputParser[T]):
             prompt_value: The same, under the name in LangChain's retry parsers.
             config: Callbacks, tags and the like for asking again.
         """
-        return at_once(self._run(completion, prompt_value or prompt, config, BLOCKING))
+        return at_once(self._run(completion, prompt_value or prompt, config, waits=False))
 
     async def aparse_with_prompt(
         self,
@@ -250,36 +241,27 @@ class RetryingOutputParser(BaseOutputParser[T]):
         config: RunnableConfig | None = None,
     ) -> T:
         """Parse a completion, and go on with the conversation, without blocking."""
-        return await self._run(completion, prompt_value or prompt, config, AWAITING)
+        return await self._run(completion, prompt_value or prompt, config, waits=True)
 
     async def _run(
         self,
         reply: Answer,
         prompt: PromptValue | None,
         config: RunnableConfig | None,
-        caller: Caller,
+        *,
+        waits: bool,
     ) -> T:
-        policy = RetryPolicy(self.max_retries, constrain=self.constrain)
-        replies = parsed_replies(self.parser, policy, self.asked)
-        replies.mending.start(question_of(prompt.to_messages()) if prompt else "")
-        way = Way(caller, config or {})
-        first = await replies.judge(reply, way)
-        outcome = await Exchange(_OwnQuestion(self, prompt, replies), replies, way).run(first)
-        if isinstance(outcome, GaveUp):
-            self._give_up(outcome, replies)
-        return cast("T", replies.value)
-
-    def _give_up(self, outcome: GaveUp, replies: ParsedReplies) -> NoReturn:
-        """Raise what agents can handle: always LangChain's kind of exception."""
-        error = replies.error or outcome.error()
+        exchange = _OwnExchange(self, prompt, Way(config or {}, waits=waits))
+        exchange.mending.start(question_of(prompt.to_messages()) if prompt else "")
+        outcome = await exchange.run(await exchange.judge(reply))
+        if not isinstance(outcome, GaveUp):
+            return cast("T", exchange.value)
+        # What agents can handle is always LangChain's kind of exception.
+        error = exchange.error_of(outcome)
         if isinstance(error, OutputParserException):
             raise error
-        raise OutputParserException(
-            error,
-            observation=correction_of(self.parser, error),
-            llm_output=text_of(replies.reply),
-            send_to_llm=True,
-        ) from error
+        words, said = correction_of(self.parser, error), text_of(exchange.reply)
+        raise OutputParserException(error, words, said, send_to_llm=True) from error
 
 
 def _reply_of(result: list[Generation]) -> Answer:

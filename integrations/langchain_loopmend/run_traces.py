@@ -116,9 +116,14 @@ def _facts(recording: Recording) -> Iterator[Union[Run, Note]]:
     facts = recording.facts
     runs = [fact for fact in facts if isinstance(fact, Run)]
     # A middleware may pass the agent's question on in words of its own: then all are strange.
-    at_home = {run.place for run in runs if run.kind == "model" and not run.is_strange}
+    models = [run for run in runs if run.kind == "model"]
+    at_home = {run.place for run in models if not run.is_strange}
+    # A model that asks another one, as a mended model does, says nothing of its own.
+    asking = {above for run in models if run.parent for above in run.parent.upwards()}
     for fact in facts:
         run = fact.run if isinstance(fact, Note) else fact
+        if run.kind == "model" and run in asking:
+            continue
         if not (run.is_aside or (run.is_strange and run.place in at_home)):
             yield fact
 

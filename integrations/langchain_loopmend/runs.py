@@ -16,16 +16,7 @@ from langchain_loopmend.run_values import ids_in, mark_of, tools_in
 from loopmend.traces.stop import StopReason
 from loopmend.traces.trace import TraceError
 
-__all__ = [
-    "Kind",
-    "Note",
-    "OpenRuns",
-    "Recording",
-    "Run",
-    "error_of",
-    "is_fault",
-    "is_interrupt",
-]
+__all__ = ["Kind", "Note", "OpenRuns", "Recording", "Run", "error_of", "is_fault", "is_interrupt"]
 
 Kind = Literal["chain", "parser", "model", "tool"]
 
@@ -77,12 +68,18 @@ class Run:
     @property
     def agent(self) -> Run | None:
         """The innermost agent that it is a part of."""
-        return next((run for run in self.upwards() if run.framework is not None), None)
+        run: Run | None = self
+        while run is not None and run.framework is None:
+            run = run.parent
+        return run
 
     @property
     def place(self) -> Run | None:
         """The innermost node or tool that it is a part of."""
-        return next((run for run in self.upwards() if run.node or run.kind == "tool"), None)
+        run: Run | None = self
+        while run is not None and not (run.node or run.kind == "tool"):
+            run = run.parent
+        return run
 
     @property
     def is_aside(self) -> bool:
@@ -229,13 +226,10 @@ class OpenRuns:
                 self._forget(self._roots.pop(next(iter(self._roots))))
         return run, recording
 
-    def ask(
-        self, serialized: Any, asked: Any, id: UUID, parent_id: UUID | None, told: dict[str, Any]
-    ) -> None:
+    def ask(self, serialized: Any, asked: Any, id: UUID, told: dict[str, Any]) -> None:
         """Remember that a model is asked."""
-        name = str((serialized or {}).get("name") or "")
-        metadata = told.get("metadata")
-        run, recording = self.start(id, parent_id, "model", name, asked, told=metadata)
+        name, parent = str((serialized or {}).get("name") or ""), told.get("parent_run_id")
+        run, recording = self.start(id, parent, "model", name, asked, told=told.get("metadata"))
         if recording.asked is None and not (run.is_aside or run.is_strange):
             recording.asked = asked
             recording.tools = tools_in(told.get("invocation_params"))
@@ -343,11 +337,11 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _starts_an_aside(run: Run) -> bool:
     """Tell whether a run is the first of what a middleware of `create_agent` does for itself."""
-    agent, parent, place = run.agent, run.parent, run.place
+    agent, parent = run.agent, run.parent
     if agent is None or parent is None:
         return False
-    if run.kind == "model" and place is not None and place.node == "tools":
+    if run.kind == "model" and (place := run.place) is not None and place.node == "tools":
         # A model that no tool asks is asked around one.
         return agent.framework == "create_agent"
-    hooked = (parent.node or "").rpartition(".")[2] in _HOOKS
+    hooked = parent.node is not None and parent.node.rpartition(".")[2] in _HOOKS
     return hooked or (run.marked and not parent.marked)

@@ -13,19 +13,12 @@ from loopmend.reading import Toolbox
 
 _INJECTED: Final = "runtime"
 
-__all__ = [
-    "ToolboxCache",
-    "bound_tools",
-    "is_text_tool",
-    "tool_schema",
-    "tool_schemas",
-    "toolbox",
-]
+__all__ = ["ToolboxCache", "bound_tools", "is_text_tool", "tool_schemas", "toolbox"]
 
 
 def tool_schemas(tools: Iterable[Any]) -> list[dict[str, Any]]:
     """Describe tools given as LangChain tools, schemas, models, callables or names."""
-    return [schema for tool in tools if (schema := tool_schema(tool)) is not None]
+    return [_described(tool, spec) for tool in tools if (spec := _spec(tool)) is not None]
 
 
 def bound_tools(llm: Any) -> list[dict[str, Any]] | None:
@@ -37,42 +30,16 @@ def bound_tools(llm: Any) -> list[dict[str, Any]] | None:
     return None
 
 
-def tool_schema(tool: Any) -> dict[str, Any] | None:
-    """Describe one tool; `None` for a provider's own that has no name, as it is not ours to call.
-
-    Raises:
-        TypeError: It is no tool.
-    """
+def is_text_tool(tool: Any) -> bool:
+    """Tell whether a tool, described or not, takes one text, as LangChain's `Tool` does."""
     if isinstance(tool, Mapping):
-        if is_text_tool(tool):
-            return dict(tool)
-        inner = tool.get("function")
-        named = inner if isinstance(inner, Mapping) else tool
-        if not isinstance(named.get("name") or named.get("title"), str):
-            return None
-    if isinstance(tool, Tool) and tool.args_schema is None:
-        return {"name": tool.name, "description": tool.description, "input": "text"}
-    if isinstance(tool, BaseTool):
-        schema = {"name": tool.name, "description": tool.description}
-        return _described(ToolSpec.of({**schema, "parameters": _call_schema(tool)}))
-    return _described(ToolSpec.of(tool))
+        return tool.get("input") == "text"
+    return isinstance(tool, Tool) and tool.args_schema is None
 
 
-def is_text_tool(schema: Mapping[str, Any]) -> bool:
-    """Tell whether a described tool takes one text, as LangChain's `Tool` does."""
-    return schema.get("input") == "text"
-
-
-def toolbox(schemas: Iterable[Mapping[str, Any]]) -> Toolbox:
-    """Return what the reader needs to know of described tools."""
-    return Toolbox(map(_offered, schemas))
-
-
-def _offered(schema: Mapping[str, Any]) -> ToolSpec:
-    about = schema.get("description") or ""
-    return (
-        ToolSpec(schema["name"], description=about) if is_text_tool(schema) else ToolSpec.of(schema)
-    )
+def toolbox(tools: Iterable[Any]) -> Toolbox:
+    """Return what the reader needs to know of tools, described or not."""
+    return Toolbox([spec for tool in tools if (spec := _spec(tool)) is not None])
 
 
 class ToolboxCache:
@@ -90,9 +57,29 @@ class ToolboxCache:
                     break
             else:
                 return last[1]
-        made = toolbox(tool_schemas(tools))
+        made = toolbox(tools)
         self._last = (list(tools), made)
         return made
+
+
+def _spec(tool: Any) -> ToolSpec | None:
+    """Return what is known of a tool; `None` for a provider's own that has no name to call it by.
+
+    Raises:
+        TypeError: It is no tool.
+    """
+    if is_text_tool(tool):
+        plain = tool if isinstance(tool, Mapping) else vars(tool)
+        return ToolSpec(plain["name"], description=plain.get("description") or "")
+    if isinstance(tool, Mapping):
+        inner = tool.get("function")
+        named = inner if isinstance(inner, Mapping) else tool
+        if not isinstance(named.get("name") or named.get("title"), str):
+            return None
+    if isinstance(tool, BaseTool):
+        schema = {"name": tool.name, "description": tool.description}
+        return ToolSpec.of({**schema, "parameters": _call_schema(tool)})
+    return ToolSpec.of(tool)
 
 
 def _call_schema(tool: BaseTool) -> Mapping[str, Any]:
@@ -108,10 +95,12 @@ def _call_schema(tool: BaseTool) -> Mapping[str, Any]:
     return {**described, "required": required}
 
 
-def _described(spec: ToolSpec) -> dict[str, Any]:
-    named = {"name": spec.name}
+def _described(tool: Any, spec: ToolSpec) -> dict[str, Any]:
+    named: dict[str, Any] = {"name": spec.name}
     if spec.description:
         named["description"] = spec.description
+    if is_text_tool(tool):
+        return {**named, "input": "text"}
     if not spec.known:
         return named
     parameters = {"properties": dict(spec.parameters), "required": list(spec.required)}

@@ -35,7 +35,7 @@ def call(name: str, _id: str = "call_1", /, **arguments: Any) -> AIMessage:
 class ScriptedChatModel(BaseChatModel):
     """Replies with one line of a script after another, and remembers what it was asked.
 
-    It binds tools, streams in small chunks, and is really async.
+    It binds tools, streams in small chunks, and is truly async.
 
     >>> model = ScriptedChatModel(script=["Hello!"])
     >>> model.invoke("Hi").content, [m.content for m in model.asked[0]]

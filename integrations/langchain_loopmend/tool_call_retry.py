@@ -18,51 +18,24 @@ from langchain_core.runnables import Runnable
 from typing_extensions import override
 
 from langchain_loopmend.decoding import structured_model, takes_schema
-from langchain_loopmend.mending import (
-    AWAITING,
-    BLOCKING,
-    Answer,
-    Constrain,
-    Exchange,
-    Mender,
-    Question,
-    Way,
-    at_once,
-)
+from langchain_loopmend.mending import Constrain, Exchange, Mender, Way, at_once
 from langchain_loopmend.messages import (
     as_messages,
     ended,
     has_media,
     mended,
     question_of,
-    reply_of,
+    settled,
     text_of,
 )
 from langchain_loopmend.parsing_retry import ParsingRetry
 from langchain_loopmend.schemas import bound_tools, tool_schemas, toolbox
 from langchain_loopmend.value_parsers import PydanticOutputParser
-from loopmend import Done, GaveUp, Mending, RetryPolicy
+from loopmend import Done, Mending, RetryPolicy
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import OnFailure
 
 __all__ = ["ToolCallRetry", "as_tool_caller", "with_tool_call_retry"]
-
-
-class _HeardReplies:
-    """The replies to one question as the tool protocol judges them."""
-
-    def __init__(self, mending: Mending) -> None:
-        self.mending = mending
-        self.last: Answer | None = None
-
-    async def judge(self, reply: Answer, way: Way) -> Any:  # noqa: ARG002 - others need it
-        self.last = reply
-        return self.mending.reply(reply_of(reply))
-
-    def message(self) -> AIMessage | None:
-        if self.last is None or isinstance(self.last, AIMessage):
-            return self.last
-        return AIMessage(text_of(self.last))
 
 
 class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
@@ -126,7 +99,7 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
         **kwargs: Any,
     ) -> ChatResult:
         config = _config(run_manager, CallbackManager)
-        return _result(at_once(self._mend(messages, Way(BLOCKING, config, _passed(stop, kwargs)))))
+        return _result(at_once(self._mend(messages, Way(config, _passed(stop, kwargs)))))
 
     @override
     async def _agenerate(
@@ -137,29 +110,26 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
         **kwargs: Any,
     ) -> ChatResult:
         config = _config(run_manager, AsyncCallbackManager)
-        return _result(await self._mend(messages, Way(AWAITING, config, _passed(stop, kwargs))))
+        return _result(await self._mend(messages, Way(config, _passed(stop, kwargs), waits=True)))
 
     @override
     async def _mend(self, input: LanguageModelInput, way: Way) -> AIMessage:
         messages = as_messages(input)
-        policy = RetryPolicy(self.max_retries, self.salvage, self.constrain)
-        known = None if self.tools is None else toolbox(self.tools)
-        can = takes_schema(self.llm) and not has_media(messages)
-        replies = _HeardReplies(Mending(known, policy=policy, can_constrain=can))
+        exchange = Exchange(self.llm, input, way)
+        exchange.mending = Mending(
+            None if self.tools is None else toolbox(self.tools),
+            policy=RetryPolicy(self.max_retries, self.salvage, self.constrain),
+            can_constrain=takes_schema(self.llm) and not has_media(messages),
+        )
         answered = bool(messages) and isinstance(messages[-1], ToolMessage)
-        start = replies.mending.start(question_of(messages), after_tool_result=answered)
-        outcome = await Exchange(Question(self.llm, input), replies, way).run(start)
-        return self._concluded(outcome, replies.message())
-
-    def _concluded(self, outcome: Done | GaveUp, last: AIMessage | None) -> AIMessage:
+        start = exchange.mending.start(question_of(messages), after_tool_result=answered)
+        outcome = await exchange.run(start)
+        last = exchange.reply
+        if last is not None and not isinstance(last, AIMessage):
+            last = AIMessage(text_of(last))
         if isinstance(outcome, Done):
-            return mended(cast("AIMessage", last), outcome)
-        if self.on_failure == "raise":
-            raise outcome.error()
-        reply = ended(last, outcome)
-        if callable(self.on_failure):
-            return cast("AIMessage", self.on_failure(outcome, reply))
-        return reply
+            return mended(last, outcome)
+        return settled(outcome, self.on_failure, ended(last, outcome))
 
 
 def _config(run_manager: Any, manager: type[CallbackManager | AsyncCallbackManager]) -> Any:

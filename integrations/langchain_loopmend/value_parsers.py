@@ -78,7 +78,7 @@ class ValueReader(LangChainJsonParser):
         """Read a text.
 
         Raises:
-            ValueParseException: It holds no value for sure.
+            ValueParseException: No value can be read with certainty.
         """
         return self._read(Reply(text))
 
@@ -197,7 +197,7 @@ class PydanticOutputParser(ValueReader, LangChainPydanticParser[Any], Generic[T]
         """Read a text.
 
         Raises:
-            ValueParseException: It holds no value for sure.
+            ValueParseException: No value can be read with certainty.
         """
         return cast("T", super().parse(text))
 

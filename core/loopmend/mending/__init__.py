@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from loopmend._late import late
 
 if TYPE_CHECKING:
+    from loopmend.mending.action_replies import beside, is_clean
     from loopmend.mending.call_results import CallResult
     from loopmend.mending.caps import (
         CapAnswer,
@@ -16,39 +17,30 @@ if TYPE_CHECKING:
     )
     from loopmend.mending.constraint import constrained
     from loopmend.mending.corrections import FORMS, Form, correction, signature
-    from loopmend.mending.loop import (
-        Ask,
-        Done,
-        GaveUp,
-        Mending,
-        NormalizationError,
-        Retry,
-        Step,
-        beside,
-        is_clean,
-    )
+    from loopmend.mending.loop import Mending
     from loopmend.mending.loops import GoOn, LoopDecision, LoopKind, LoopPolicy, Nudge, Stop
     from loopmend.mending.messages import Message, NativeCall, Reply
     from loopmend.mending.policy import OnFailure, RetryPolicy, check_on_failure
     from loopmend.mending.provider_errors import is_protocol_error, refuses_schema
     from loopmend.mending.requests import asks_to_see
     from loopmend.mending.schemas import action_schema, value_schema
+    from loopmend.mending.steps import Ask, Done, GaveUp, NormalizationError, Retry, Step
     from loopmend.mending.value_corrections import value_correction
 
 _HELD = {
+    "loopmend.mending.action_replies": "beside is_clean",
     "loopmend.mending.call_results": "CallResult",
     "loopmend.mending.caps": ("CapAnswer CapError OnCap answer_at_cap ask_before_cap check_on_cap"),
     "loopmend.mending.constraint": "constrained",
     "loopmend.mending.corrections": "FORMS Form correction signature",
-    "loopmend.mending.loop": (
-        "Ask Done GaveUp Mending NormalizationError Retry Step beside is_clean"
-    ),
+    "loopmend.mending.loop": "Mending",
     "loopmend.mending.loops": "GoOn LoopDecision LoopKind LoopPolicy Nudge Stop",
     "loopmend.mending.messages": "Message NativeCall Reply",
     "loopmend.mending.policy": "OnFailure RetryPolicy check_on_failure",
     "loopmend.mending.provider_errors": "is_protocol_error refuses_schema",
     "loopmend.mending.requests": "asks_to_see",
     "loopmend.mending.schemas": "action_schema value_schema",
+    "loopmend.mending.steps": "Ask Done GaveUp NormalizationError Retry Step",
     "loopmend.mending.value_corrections": "value_correction",
 }
 _LATE = {name: module for module, names in _HELD.items() for name in names.split()}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
-__all__ = ["Message", "NativeCall", "Reply"]
+from loopmend.reading.turn import Failure
+
+__all__ = ["Message", "NativeCall", "Reply", "refused_messages"]
+
+_NOT_RUN: Final = "Not run, because another call in the same reply failed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +75,32 @@ def _written(arguments: Any) -> str:
         return repr(arguments)
     except (RecursionError, ValueError):  # nested too deep, or a number of too many digits
         return ""
+
+
+def refused_messages(reply: Reply, failure: Failure, words: str) -> tuple[Message, ...]:
+    """Return the refused reply, and an answer to each of its calls or the correction alone.
+
+    Providers refuse a conversation in which a call has no answer, or two. Calls without an id
+    cannot be answered, so they are not shown.
+    """
+    shown: dict[str, NativeCall] = {}
+    for call in reply.calls:
+        if call.id:
+            shown.setdefault(call.id, call)
+    for broken in reply.broken_calls:
+        if broken.id:
+            shown.setdefault(
+                broken.id, replace(broken, name=broken.name or "unknown", arguments={})
+            )
+    calls = list(shown.values())
+    if not calls:
+        # Providers refuse empty messages, too.
+        said = [Message("assistant", reply.text)] if reply.text.strip() else []
+        return (*said, Message("user", words))
+    named = next((call for call in calls if call.name == failure.tool), None)
+    at_fault = calls[0] if named is None and len(calls) == 1 else named
+    answers = [
+        Message("tool", words if call is at_fault else _NOT_RUN, call_id=call.id) for call in calls
+    ]
+    told = [] if at_fault is not None else [Message("user", words)]
+    return (Message("assistant", reply.text, tuple(calls)), *answers, *told)

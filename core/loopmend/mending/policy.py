@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, Union
 
 from loopmend._arguments import require_int
 from loopmend.contracts.normalization import MAX_NORMALIZATION_RETRIES
+from loopmend.mending.messages import Reply
 from loopmend.reading.turn import FailurePattern
 
 __all__ = ["OnFailure", "RetryPolicy", "check_on_failure"]
@@ -33,9 +34,9 @@ class RetryPolicy:
     constrain: Literal["retry", "always", False] = "retry"
     """When to have the provider decode by a JSON schema, if it can: from the first retry on, always
     or never."""
-    show_refused: bool = False
-    """Whether the model sees the refused reply, followed by the correction. Models tend to repeat
-    what they see."""
+    show_refused: bool | Literal["calls"] = False
+    """Whether the model sees the refused reply, followed by the correction: never, always, or if it
+    made calls, which then get their answers. Models tend to repeat what they see."""
     patterns: Collection[FailurePattern] = frozenset(FailurePattern)
     """Which failures to act on; a reply with any other failure is used as it is."""
 
@@ -57,6 +58,11 @@ class RetryPolicy:
     def may_make(self, tool: str) -> bool:
         """Tell whether to make a written call to a tool."""
         return self.salvage if isinstance(self.salvage, bool) else tool in self.salvage
+
+    def shows(self, reply: Reply) -> bool:
+        """Tell whether to show the model a reply of its own that was refused."""
+        made = bool(reply.calls or reply.broken_calls)
+        return made if self.show_refused == "calls" else self.show_refused
 
 
 def check_on_failure(on_failure: Any) -> None:

@@ -74,7 +74,7 @@ class Listening:
 def _may_stream(model: BaseChatModel) -> bool:
     """Tell whether a model that is invoked would stream: if it is set to, or is streamed from."""
     config = var_child_runnable_config.get()
-    if config is None or getattr(model, "streaming", False):
+    if config is None or vars(model).get("streaming"):
         return True  # without a config nobody knows
     callbacks: Any = config.get("callbacks")
     handlers = getattr(callbacks, "handlers", callbacks) or ()

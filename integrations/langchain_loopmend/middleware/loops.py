@@ -55,7 +55,7 @@ class LoopGuardState(AgentState[Any]):
 
 
 class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
-    """Tells a model that it goes in circles, and answers from what was found at the step limit.
+    """Tells a model that it is going in circles, and answers from what was found at the step limit.
 
     It counts the calls since the user's last message, including those that a summary removed from
     the conversation: the same call with the same result, a tool that keeps failing, agents that

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection
 from typing import Annotated, Any
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, OmitFromInput
-from langchain.agents.structured_output import StructuredOutputError
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.mending import AWAITING, BLOCKING, Caller, Constrain, at_once, drive
-from langchain_loopmend.middleware.arrivals import listen
-from langchain_loopmend.middleware.model_exchange import ModelExchange, Response, Result, Setup
-from loopmend import Ask, FailurePattern, RetryPolicy
+from langchain_loopmend.mending import Constrain, Way, at_once
+from langchain_loopmend.middleware.model_exchange import (
+    Handler,
+    ModelExchange,
+    Response,
+    Result,
+    Setup,
+)
+from loopmend import FailurePattern, RetryPolicy
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import OnFailure, check_on_failure
 
@@ -100,35 +104,12 @@ class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
         async def handle(asked: ModelRequest[Any]) -> Response:
             return handler(asked)
 
-        return at_once(self._mend(request, handle, BLOCKING))
+        return at_once(ModelExchange(self._setup, request, handle, Way()).result())
 
     @override
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[Response]],
-    ) -> Result:
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Result:
         """Call the model until its reply can be used, without blocking."""
-        return await self._mend(request, handler, AWAITING)
-
-    async def _mend(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[Response]],
-        caller: Caller,
-    ) -> Result:
-        exchange = ModelExchange(self._setup, request)
-
-        async def ask(step: Ask) -> Response:
-            await caller.tell(step)
-            with listen() as arrived:
-                try:
-                    response = await handler(exchange.asked(step))
-                except StructuredOutputError as error:
-                    response = exchange.failed(error)
-            return exchange.heard(response, arrived)
-
-        return exchange.result(await drive(exchange, exchange.start(), ask, exchange.judge))
+        return await ModelExchange(self._setup, request, handler, Way(waits=True)).result()
 
 
 class ToolCallingMiddleware(NormalizationMiddleware):

@@ -165,11 +165,37 @@ def test_interrupts_are_no_protocol_errors() -> None:
     "question",
     [
         "What would the JSON for delete_all be?",
+        "What is the JSON for calling delete_all?",
+        "What arguments does delete_all take?",
+        "How would you call delete_all?",
+        "Explain how `delete_all` would be invoked.",
         "Print the tool call but don't actually run it.",
+        "Print the tool call that you would make.",
         "Montre-moi l'appel sans l'exécuter.",
         "不要执行，只给我看。",
+        "x " * 9000 + "Do not run it.",
     ],
 )
 def test_who_asks_to_see(question: str) -> None:
     """In the words of several languages."""
-    assert asks_to_see(question)
+    assert asks_to_see(question, ["delete_all"])
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Delete everything now.",
+        "Give me the weather in Oslo as JSON.",
+        "Give me arguments for and against nuclear power.",
+        "What's the syntax of a loop in Rust?",
+        "What is a function call?",
+        "Give me a call tomorrow.",
+        "I only want to know how many people live in Oslo.",
+        "Clean up with delete_all.",
+        "Search for how to call a taxi.",
+        "What's the syntax of a loop in Rust? Search the web.",
+    ],
+)
+def test_who_asks_for_something_else(question: str) -> None:
+    """Arguments, calls and JSON that are not those of a tool are only words."""
+    assert not asks_to_see(question, ["delete_all", "search"])

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolMessage
+from pydantic import BaseModel
 
 pytest.importorskip("langchain.agents")
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 
 from langchain_loopmend import (
     AgentActionOutputParser,
@@ -22,7 +24,7 @@ from langchain_loopmend import (
     with_parsing_retry,
     with_tool_call_retry,
 )
-from langchain_loopmend.messages import mended, reply_of
+from langchain_loopmend.messages import ENDED, mended, reply_of
 from langchain_loopmend.middleware import LoopGuardMiddleware, NormalizationMiddleware
 from langchain_loopmend.schemas import tool_schemas, toolbox
 from langchain_loopmend.testing import DecodingChatModel, ScriptedChatModel
@@ -189,3 +191,55 @@ def test_agent(script: list[Any], bound: int) -> None:
     else:
         assert result["messages"][-1].type == "ai"
     assert len(llm.asked) <= steps.count * (bound + 1)
+
+
+class City(BaseModel):
+    """A city."""
+
+    name: str
+    people: int
+
+
+values = st.sampled_from(["x", "5", 5, -1, None, [1]])
+answers = st.builds(
+    lambda args, id, beside: AIMessage(
+        "", tool_calls=[{"name": "City", "args": args, "id": id}, *beside]
+    ),
+    st.dictionaries(st.sampled_from(["name", "people", "x"]), values),
+    st.sampled_from(["3", "4"]),
+    st.lists(calls.filter(lambda call: call["id"]), max_size=1),
+)
+written = st.sampled_from(
+    [
+        "It is big.",
+        "{'name': 'Oslo'}",
+        '{"name": "Oslo", "people": 5}',
+        '{"name": "City", "arguments": {"name": "Oslo", "people": 5}}',
+    ]
+).map(AIMessage)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(answers | written | messages | errors, min_size=1, max_size=4),
+    st.integers(0, 2),
+    st.sampled_from([True, False, ["City"]]),
+    st.sampled_from([ToolStrategy(City), ProviderStrategy(City)]),
+)
+def test_structured_agent(script: list[Any], bound: int, salvage: Any, strategy: Any) -> None:
+    """A run ends with a value of the schema or marked as given up, and every history is valid."""
+    llm = ScriptedChatModel(script=script, repeat=True)
+    steps = Steps()
+    middleware: list[Any] = [steps, NormalizationMiddleware(max_retries=bound, salvage=salvage)]
+    agent: Any = create_agent(llm, TOOLS, middleware=middleware, response_format=strategy)
+    try:
+        result = agent.invoke(GO, {"recursion_limit": 8})
+    except Exception as error:  # noqa: BLE001 - limits may be reached
+        assert type(error).__name__ == "GraphRecursionError"
+    else:
+        last = result["messages"][-1]
+        ended = isinstance(last, AIMessage) and last.response_metadata.get(ENDED) == "parse_fail"
+        assert ended or isinstance(result["structured_response"], City)
+    assert len(llm.asked) <= steps.count * (bound + 1)
+    for asked in llm.asked:
+        assert_valid(asked)

@@ -115,7 +115,8 @@ def test_which_models_take_a_schema() -> None:
     assert takes_schema(model.bind(stop=["x"]).bind(seed=1))
     for other in (ScriptedChatModel(script=[]), FakeListLLM(responses=[]), "a model by its name"):
         assert not takes_schema(other)
-        assert decoding_arguments(other, SCHEMA) is None
+        with pytest.raises(NotImplementedError, match="takes no JSON schema"):
+            decoding_arguments(other, SCHEMA)
 
 
 def test_where_the_schema_goes() -> None:
@@ -126,7 +127,8 @@ def test_where_the_schema_goes() -> None:
     form = {"type": "json_schema", "json_schema": {"name": "action", "schema": SCHEMA}}
     assert decoding_arguments(Chained(script=[]), SCHEMA) == {"response_format": form}
     for hollow in (Hollow(script=[]), Parsing(script=[])):
-        assert decoding_arguments(hollow, SCHEMA) is None
+        with pytest.raises(NotImplementedError, match="takes no JSON schema"):
+            decoding_arguments(hollow, SCHEMA)
 
 
 # Chat models
@@ -526,3 +528,12 @@ def test_a_model_that_cannot_be_bound_to_tools() -> None:
 
     llm = Unbound(script=['{"type": "final", "content": "4"}'])
     assert as_tool_caller(llm).bind_tools(["add"]).invoke("2 + 2?").content == "4"
+
+
+def test_who_refused_the_schema_is_remembered() -> None:
+    """If a second model corrects and its provider refuses the schema, the first is not blamed."""
+    first = DecodingChatModel(script=["I will search for it."])
+    second = DecodingChatModel(script=["Final Answer: 4"], refuses=True)
+    chain = with_parsing_retry(first, tools=["search"], retry_llm=second)
+    assert chain.invoke("What is 2 + 2?").return_values == {"output": "4"}
+    assert (takes_schema(first), takes_schema(second)) == (True, False)

@@ -31,6 +31,7 @@ from langchain.agents.middleware import (
 )
 from langgraph.graph import START, MessagesState, StateGraph
 
+from langchain_loopmend import with_tool_call_retry
 from langchain_loopmend.middleware.arrivals import Arrived, Listening, as_it_arrived, listen
 from langchain_loopmend.recorder import TraceRecorder, record_traces
 from langchain_loopmend.run_values import answer_of
@@ -469,3 +470,14 @@ async def _in_a_thread(work: Callable[[], Any]) -> None:
 def _inherits() -> bool:
     """Tell whether new threads start in a copy of the context, as they may from Python 3.14 on."""
     return bool(getattr(sys.flags, "thread_inherit_context", False))
+
+
+def test_a_model_that_asks_a_model_is_no_step() -> None:
+    """Of a mended model whose `generate` is called, only what it asks for is recorded."""
+    model = ScriptedChatModel(script=["Let me search for that.", "It is in Norway."])
+    recorder = TraceRecorder()
+    mended = with_tool_call_retry(model, ["search"])
+    mended.generate([[HumanMessage("Where is Oslo?")]], callbacks=[recorder])
+    trace = recorder.last
+    assert trace is not None
+    assert [step.text for step in trace.steps] == ["Let me search for that.", "It is in Norway."]

@@ -180,7 +180,7 @@ def test_two_answers_are_one_too_many() -> None:
     )
     result, model = run([both, ANSWER], ToolStrategy(City))
     assert result["structured_response"] == OSLO
-    assert str(model.asked[1][-1].content).startswith("You gave several answers. Give one.")
+    assert str(model.asked[1][-1].content).startswith("You gave several answers. Give only one.")
 
 
 def test_any_of_several_schemas() -> None:
@@ -264,6 +264,13 @@ def test_a_run_that_is_given_up_on(strategy: Any) -> None:
     assert isinstance(caught.value.__cause__, StructuredOutputValidationError)
     result, _ = run(script, strategy, on_failure=lambda verdict, reply: AIMessage("Sorry."))
     assert result["messages"][-1].content == "Sorry."
+
+
+def test_who_wants_langchains_error_gets_it() -> None:
+    """`handle_errors=False` says so: after the last retry LangChain's own error is raised."""
+    bad = [call("City", name=name, people=-1) for name in "abc"]
+    with pytest.raises(StructuredOutputValidationError):
+        run(bad, ToolStrategy(City, handle_errors=False))
 
 
 def test_an_agent_without_tools_ends_after_giving_up() -> None:

@@ -1,0 +1,246 @@
+"""A reply where tools are on offer: what it asks for, and the calls to make of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+from loopmend.contracts.actions import AskUser, FinalAnswer, ToolCall, parse_action
+from loopmend.errors import ActionParseError, InvalidJson
+from loopmend.mending.corrections import Form
+from loopmend.mending.messages import NativeCall, Reply
+from loopmend.reading.fitting import Call, fit
+from loopmend.reading.quick import fits, is_plain
+from loopmend.reading.response import is_unusual, read_response
+from loopmend.reading.tools import Toolbox
+from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Repair, Turn
+
+__all__ = [
+    "beside",
+    "calls_in",
+    "is_clean",
+    "new_id",
+    "read_action_reply",
+    "read_contract_reply",
+    "to_be_made",
+    "unwrapped",
+]
+
+P: Final = FailurePattern
+_ARGUMENTS: Final = ("arguments", "parameters", "args")
+_OF_A_CALL: Final = frozenset({"type", "id", "name", *_ARGUMENTS})
+_FENCES: Final = re.compile(r"(?:`{3,}|~{3,})[\w+\-.]*")
+_WRAPPING: Final = re.compile(r"[\[\]{}\"`]|<[^<>\s]{1,60}>")
+_THOUGHT: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+_FENCED: Final = re.compile(r"\s*(?:`{3}|~{3})[\w+\-.]*\n(?P<body>.*)\n(?:`{3}|~{3})\s*", re.DOTALL)
+
+
+def new_id() -> str:
+    """Return an id for a call."""
+    return f"call_{uuid.uuid4().hex}"
+
+
+def is_clean(reply: Reply, tools: Toolbox) -> bool:
+    """Tell quickly whether a reply is one that mending would use as it is.
+
+    Most are: nothing but calls that fit, or plain prose. What takes a second look is not.
+
+    >>> from loopmend.reading import Toolbox
+    >>> is_clean(Reply("It is in Norway."), Toolbox(["search"])), is_clean(Reply(""), Toolbox([]))
+    (True, False)
+    """
+    if reply.broken_calls or is_unusual(reply.finish_reason):
+        return False
+    if not reply.calls:
+        return is_plain(reply.text)
+    fit = all(fits(call.name, call.arguments, tools) for call in reply.calls)
+    return reply.text == "" and fit and _have_ids(reply.calls)
+
+
+def read_action_reply(
+    reply: Reply,
+    tools: Toolbox | None,
+    form: Form,
+    config: ReadingConfig,
+    corrected: Failure | None = None,
+) -> Turn:
+    """Read what a reply asks for.
+
+    Args:
+        reply: The reply.
+        tools: The available tools.
+        form: How the model was asked to write.
+        config: How to read.
+        corrected: What the model was told last, if it was corrected.
+    """
+    if reply.error is not None:
+        return _failed(P.MALFORMED, "The provider could not decode the call.", (0, 0))
+    native, calls = form == "native", reply.calls or reply.broken_calls
+    if native and not calls and tools is not None and not tools.tools:
+        return Turn()  # without tools there is no protocol to break
+    turn = read_response(
+        reply.text,
+        calls=reply.calls,
+        broken_calls=reply.broken_calls,
+        finish_reason=reply.finish_reason,
+        tools=tools,
+        protocol="native" if native else "text",
+        config=config,
+    )
+    if turn.failure is not None and turn.failure.pattern is P.EMPTY and reply.holds_more:
+        return Turn()
+    if not native or calls or tools is None or calls_in(turn):
+        return turn
+    alone = _object_in(reply.text)
+    if alone is None:
+        return turn
+    if not alone and turn.failure is None:
+        return _failed(P.EMPTY, "The reply is empty.", (0, len(reply.text)))
+    found = None
+    if corrected is not None:
+        found = _of_arguments(reply.text, alone, tools, config, corrected)
+    if found is None and turn.failure is None:
+        found = _of_unknown_tool(reply.text, alone, tools)
+    return found or turn
+
+
+def _of_unknown_tool(text: str, written: dict[str, Any], tools: Toolbox) -> Turn | None:
+    """Return the failure of a call that is all of a reply, but of a tool that does not exist.
+
+    To take it for the answer would end the run with it.
+    """
+    name = written.get("name")
+    given = [written[key] for key in _ARGUMENTS if key in written]
+    if not isinstance(name, str) or len(given) != 1 or not written.keys() <= _OF_A_CALL:
+        return None
+    if not isinstance(given[0], dict):
+        return None
+    fitted = fit(Call(name, given[0], (0, len(text))), tools, [])
+    return Turn(failure=fitted, span=(0, len(text))) if isinstance(fitted, Failure) else None
+
+
+def _of_arguments(
+    text: str, arguments: dict[str, Any], tools: Toolbox, config: ReadingConfig, corrected: Failure
+) -> Turn | None:
+    """Return the call whose arguments alone a model writes after it was told of them.
+
+    They are all that it says, and fit the tool that the correction was about.
+    """
+    spec = tools.find(corrected.nearest or corrected.tool or "")
+    if spec is None or not spec.known or not arguments:
+        return None
+    if not set(spec.required) <= set(arguments) <= set(spec.parameters):
+        return None
+    span = (0, len(text))
+    fitted = fit(Call(spec.name, arguments, span), tools, [])
+    if isinstance(fitted, Failure):
+        return Turn(failure=fitted, span=span)
+    message = f"The model wrote only the arguments of `{spec.name}`, so nothing ran."
+    textual = Failure(P.TEXTUAL_CALL, message, span, spec.name, call=fitted)
+    if not config.salvage:
+        return Turn(failure=textual, span=span)
+    return Turn((fitted,), None, None, textual, "salvaged", (), "json", span)
+
+
+def read_contract_reply(text: str, tools: Toolbox | None, *, may_be_empty: bool) -> Turn | None:
+    """Read a constrained reply by the contract; `None` if the provider ignored the schema.
+
+    Args:
+        text: The reply.
+        tools: The available tools.
+        may_be_empty: Whether an empty answer is a way to finish.
+    """
+    span = (0, len(text))
+    thought = _THOUGHT.match(text)
+    text = text[thought.end() :] if thought else text
+    try:
+        action = parse_action(text)
+    except ActionParseError as error:
+        if not text.lstrip().startswith("{"):
+            return None
+        cut = isinstance(error, InvalidJson) and error.category == "eof"
+        said = "is cut off" if cut else f"is not an action: {error}"
+        return _failed(P.TRUNCATED if cut else P.MALFORMED, f"The reply {said}.", span)
+    if isinstance(action, FinalAnswer) and not action.content.strip() and not may_be_empty:
+        return _failed(P.EMPTY, "The answer is empty.", span)
+    if not isinstance(action, ToolCall):
+        return Turn((action,), dialect="contract", span=span)
+    repairs: list[Repair] = []
+    fitted = fit(Call(action.name, action.arguments, span), tools, repairs)
+    if isinstance(fitted, Failure):
+        return Turn(failure=fitted, dialect="contract", span=span)
+    fidelity: Literal["repaired", "exact"] = "repaired" if repairs else "exact"
+    return Turn((fitted,), None, None, None, fidelity, tuple(repairs), "contract", span)
+
+
+def calls_in(turn: Turn) -> list[ToolCall]:
+    """Return the calls of a turn.
+
+    >>> calls_in(Turn((ToolCall("search", {}),)))[0].name
+    'search'
+    """
+    return [action for action in turn.actions if isinstance(action, ToolCall)]
+
+
+def to_be_made(
+    reply: Reply, turn: Turn, id_of: Callable[[], str]
+) -> tuple[tuple[NativeCall, ...] | None, str | None]:
+    """Return the calls to make and what is said beside them, each `None` if it is right."""
+    native = turn.dialect == "native"
+    if native and turn.fidelity == "exact" and _have_ids(reply.calls):
+        return None, None
+    calls = calls_in(turn)
+    known = [call.id for call in (*reply.calls, *reply.broken_calls)] if native else []
+    ids: list[str] = []
+    for at in range(len(calls)):
+        id = known[at] if at < len(known) else None
+        ids.append(id_of() if not id or id in ids else id)
+    made = [NativeCall(c.name, c.arguments, i) for c, i in zip(calls, ids, strict=True)]
+    return tuple(made), None if native else beside(reply.text, turn)
+
+
+def beside(text: str, turn: Turn) -> str:
+    """Return what is said beside a call, without what wrapped it.
+
+    >>> from loopmend import read_turn
+    >>> text = '{"name": "search", "arguments": {}}'
+    >>> beside(f"Let me search: {text}", read_turn(f"Let me search: {text}", tools=["search"]))
+    'Let me search:'
+    """
+    if turn.dialect == "contract":
+        return ""
+    rest = f"{text[: turn.span[0]]}\n{text[turn.span[1] :]}"
+    plain = "\n".join(line.rstrip() for line in _FENCES.sub("", rest).splitlines() if line.strip())
+    wrapped = _WRAPPING.search(plain) or not any(char.isalpha() for char in plain)
+    return "" if wrapped else plain.strip()
+
+
+def unwrapped(turn: Turn) -> str | None:
+    """Return what an answer or a question says that came as the contract's JSON."""
+    action = turn.actions[0] if turn.actions and turn.dialect == "contract" else None
+    if isinstance(action, FinalAnswer):
+        return action.content
+    return action.question if isinstance(action, AskUser) else None
+
+
+def _failed(pattern: FailurePattern, message: str, span: tuple[int, int]) -> Turn:
+    return Turn(failure=Failure(pattern, message, span))
+
+
+def _object_in(text: str) -> dict[str, Any] | None:
+    """Return the object that is all of a text, in a fence or not."""
+    fenced = _FENCED.fullmatch(text)
+    plain = (fenced["body"] if fenced else text).strip()
+    try:
+        found = json.loads(plain) if plain.startswith("{") else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _have_ids(calls: tuple[NativeCall, ...]) -> bool:
+    """Tell whether each call has an id of its own; small servers leave them out."""
+    return len({call.id for call in calls if call.id}) == len(calls)

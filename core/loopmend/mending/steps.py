@@ -1,0 +1,163 @@
+"""What to do next about a model's replies: ask, use the reply, or stop asking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Union
+
+from loopmend.errors import LoopmendError
+from loopmend.mending.messages import Message, NativeCall
+from loopmend.mending.policy import OnFailure
+from loopmend.reading.json_reading import JsonReading
+from loopmend.reading.turn import Failure, Turn
+
+__all__ = ["Ask", "Done", "GaveUp", "NormalizationError", "Retry", "Step"]
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """What listeners learn when a model is asked again; they retract what they showed of it.
+
+    >>> Retry(1, "empty", "The reply is empty.", "Your reply was empty.").data()["attempt"]
+    1
+    """
+
+    attempt: int
+    """Which retry this is, from 1."""
+    pattern: str | None
+    """What was wrong, see `FailurePattern`; `None` if another parser says so."""
+    message: str
+    """What was wrong, for people."""
+    correction: str | None
+    """What the model is told; `None` if its decoding is constrained instead."""
+
+    def data(self) -> dict[str, Any]:
+        """Return plain data for an event."""
+        return {
+            "attempt": self.attempt,
+            "pattern": self.pattern,
+            "message": self.message,
+            "correction": self.correction,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the model, with these messages behind the conversation.
+
+    >>> from loopmend import Mending
+    >>> Mending().start()
+    Ask(messages=(), attempt=0, schema=None, retry=None)
+    """
+
+    messages: tuple[Message, ...] = ()
+    """What to add to the conversation; it takes the place of what was added before."""
+    attempt: int = 0
+    """How often the model was asked before."""
+    schema: Mapping[str, Any] | None = None
+    """The schema to decode by. If it is the schema of actions, pass the conversation through
+    `constrained`; if it is the schema of the value that you asked for, leave it as it is."""
+    retry: Retry | None = None
+    """What to tell listeners first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Use the reply.
+
+    >>> from loopmend import Mending, Reply
+    >>> mending = Mending(["search"])
+    >>> _ = mending.start()
+    >>> mending.reply(Reply("It is in Norway.")).outcome
+    'clean'
+    """
+
+    turn: Turn
+    """What was read."""
+    calls: tuple[NativeCall, ...] | None = None
+    """The calls to make in place of the reply's own; `None` if those are right."""
+    content: str | None = None
+    """What to show in place of the reply's own text; `None` if that is right."""
+    refused: tuple[Failure, ...] = ()
+    """Why earlier replies were refused."""
+    outcome: Literal["clean", "mended", "made"] = "clean"
+    """Whether it was right at once, after asking again, or is a call that was written as text."""
+    reading: JsonReading | None = None
+    """The value, where you asked for one by its schema."""
+
+    @property
+    def value(self) -> Any:
+        """The value that you asked for by its schema."""
+        return None if self.reading is None else self.reading.value
+
+
+class NormalizationError(LoopmendError):
+    """A model kept breaking the tool protocol although it was corrected.
+
+    >>> from loopmend import Failure, FailurePattern
+    >>> NormalizationError(Failure(FailurePattern.EMPTY, "The reply is empty.", (0, 0)), 2)
+    NormalizationError('Gave up after 2 retries: The reply is empty.')
+    """
+
+    failure: Failure
+    """What is wrong with the last reply."""
+    retries: int
+    """How often the model was asked again."""
+
+    def __init__(self, failure: Failure, retries: int) -> None:
+        times = f"{retries} {'retry' if retries == 1 else 'retries'}"
+        super().__init__(f"Gave up after {times}: {failure.message}")
+        self.failure = failure
+        self.retries = retries
+
+    def __reduce__(self) -> tuple[type[NormalizationError], tuple[Failure, int]]:
+        """Rebuild from the verdict."""
+        return type(self), (self.failure, self.retries)
+
+
+@dataclass(frozen=True, slots=True)
+class GaveUp:
+    """Stop asking.
+
+    >>> from loopmend import Mending, Reply, RetryPolicy
+    >>> mending = Mending(["search"], policy=RetryPolicy(max_retries=0))
+    >>> _ = mending.start()
+    >>> mending.reply(Reply("")).answer
+    'Gave up after 0 retries: The reply is empty.'
+    """
+
+    failure: Failure
+    """What is wrong with the last reply."""
+    retries: int
+    """How often the model was asked again."""
+    answer: str
+    """What to answer with: the model's own words if it said any."""
+    refused: tuple[Failure, ...] = ()
+    """Why each reply was refused."""
+    cause: Exception | None = None
+    """What the provider raised in place of the last reply."""
+    reading: JsonReading | None = None
+    """What could be read of the last reply, where you asked for a value by its schema."""
+
+    def error(self) -> NormalizationError:
+        """Return the error to raise, if that is wanted."""
+        error = NormalizationError(self.failure, self.retries)
+        error.__cause__ = self.cause
+        return error
+
+    def concluded(self, on_failure: OnFailure, reply: Any, error: Exception | None = None) -> Any:
+        """Return what to use in the end, as an `on_failure` option says.
+
+        Args:
+            on_failure: The option.
+            reply: What to return, or what to hand to your function with this verdict.
+            error: What to raise; by default a `NormalizationError`.
+        """
+        if on_failure == "raise":
+            raise error or self.error()
+        return on_failure(self, reply) if callable(on_failure) else reply
+
+
+Step = Union[Ask, Done, GaveUp]
+"""What to do next."""

@@ -1,0 +1,218 @@
+"""Replies where only certain calls will do: tools that give the answer, and calls that are due."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from loopmend import (
+    Ask,
+    Done,
+    FailurePattern,
+    GaveUp,
+    Mending,
+    NormalizationError,
+    Reply,
+    RetryPolicy,
+)
+from loopmend.mending import NativeCall
+
+
+class City(BaseModel):
+    """A city."""
+
+    name: str
+    people: int
+
+
+class Town(BaseModel):
+    """A town."""
+
+    name: str
+
+
+OSLO: dict[str, Any] = {"name": "Oslo", "people": 717710}
+TOOLS = ["search", "City", "Town"]
+
+
+def answering(**options: Any) -> Mending:
+    """Return a mending for an agent that searches and answers with a city or a town."""
+    mending = Mending(TOOLS, answers={"City": City, "Town": Town}, **options)
+    mending.start("How big is Oslo?")
+    return mending
+
+
+def calling(*made: tuple[str, Any]) -> Reply:
+    """Return a reply that makes calls."""
+    return Reply(calls=tuple(NativeCall(name, args, str(n)) for n, (name, args) in enumerate(made)))
+
+
+def test_other_calls_are_no_answers() -> None:
+    """A model may call the other tools first."""
+    step = answering().reply(calling(("search", {"query": "Oslo"})))
+    assert isinstance(step, Done)
+    assert step.reading is None
+
+
+def test_an_answer_that_fits() -> None:
+    """The arguments are the value, and the call stays as it is."""
+    step = answering().reply(calling(("City", OSLO)))
+    assert isinstance(step, Done)
+    assert (step.value, step.calls, step.outcome) == (City(**OSLO), None, "clean")
+
+
+def test_an_answer_that_is_made_to_fit_leaves_the_other_calls() -> None:
+    """What is coerced without loss is coerced in the call, too."""
+    given = {"name": "Oslo", "people": "717710"}
+    step = answering().reply(calling(("search", {"query": "x"}), ("City", given)))
+    assert isinstance(step, Done)
+    assert step.value == City(**OSLO)
+    assert step.calls is not None
+    assert [call.arguments for call in step.calls] == [{"query": "x"}, OSLO]
+
+
+@pytest.mark.parametrize(
+    ("reply", "words", "pattern"),
+    [
+        (calling(("City", {"name": "Oslo"})), "Fix only this: `people` is missing", "bad_value"),
+        (
+            calling(("City", OSLO), ("Town", {"name": "x"})),
+            "You gave several answers.",
+            "malformed",
+        ),
+        (Reply("It is big."), "Give your answer by calling `City`, `Town`.", "no_action"),
+    ],
+)
+def test_an_answer_that_does_not_fit(reply: Reply, words: str, pattern: str) -> None:
+    """The model is told what is wrong, in the user's words if there are some."""
+    step = answering().reply(reply)
+    assert isinstance(step, Ask)
+    assert step.messages[-1].content.startswith(words)
+    assert step.messages[-1].content.endswith("not in the text.")
+    step = answering().reply(reply, words="Try again.")
+    assert isinstance(step, Ask)
+    assert step.messages[-1].content == "Try again."
+    left = answering(policy=RetryPolicy(patterns=[FailurePattern.EMPTY])).reply(reply)
+    assert isinstance(left, Done)
+    assert left.reading is None
+    last = answering(policy=RetryPolicy(max_retries=0)).reply(reply)
+    assert isinstance(last, GaveUp)
+    assert last.failure.pattern.value == pattern
+
+
+def test_a_written_answer() -> None:
+    """The call is made for the model if that is allowed; else the model is asked to make it."""
+    reply = Reply("Sure! {'name': 'Oslo', 'people': 717710}")
+    step = answering().reply(reply)
+    assert isinstance(step, Done)
+    assert (step.value, step.outcome, step.content) == (City(**OSLO), "made", "")
+    assert step.calls is not None
+    assert (step.calls[0].name, step.calls[0].arguments) == ("City", OSLO)
+    step = answering(policy=RetryPolicy(salvage=["Town"])).reply(reply)
+    assert isinstance(step, Ask)
+    assert step.messages[-1].content.startswith("You wrote the tool call as text")
+
+
+def test_an_answer_without_a_schema_may_be_any() -> None:
+    """Where nothing is known of the arguments, each object is one."""
+    mending = Mending(["done"], answers={"done": None})
+    mending.start()
+    step = mending.reply(calling(("done", {"x": 1})))
+    assert isinstance(step, Done)
+    assert step.value == {"x": 1}
+
+
+def test_a_call_that_is_due() -> None:
+    """A reply without a call is refused, unless a call is written in it."""
+    mending = Mending(["search"], needs_call=True)
+    mending.start()
+    step = mending.reply(Reply("It is in Norway."))
+    assert isinstance(step, Ask)
+    assert step.messages[-1].content.startswith("Your reply holds neither")
+    step = mending.reply(Reply('{"name": "search", "arguments": {"query": "Oslo"}}'))
+    assert isinstance(step, Done)
+
+
+@pytest.mark.parametrize("key", ["arguments", "parameters", "args"])
+def test_a_written_call_of_an_unknown_tool(key: str) -> None:
+    """It is refused, not the answer, if it is all of the reply and holds nothing else."""
+    for written in (
+        f'{{"name": "find", "{key}": {{}}}}',
+        f'```\n{{"name": "find", "{key}": {{}}}}\n```',
+    ):
+        mending = Mending(["search"])
+        mending.start()
+        step = mending.reply(Reply(written))
+        assert isinstance(step, Ask)
+        assert step.messages[-1].content.startswith("Unknown tool.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "Oslo", "arguments": "many"}',
+        '{"name": "Oslo", "people": 717710}',
+        '{"name": "Oslo", "arguments": {}, "people": 717710}',
+        '{"name": 1, "arguments": {}}',
+        'It is {"name": "Oslo", "arguments": {}}, as you know.',
+    ],
+)
+def test_an_object_that_is_no_call(text: str) -> None:
+    """What only looks a little like a call is an answer."""
+    mending = Mending(["search"])
+    mending.start()
+    assert isinstance(mending.reply(Reply(text)), Done)
+
+
+@pytest.mark.parametrize("text", ["{}", "```json\n{}\n```", "```json\n```", ""])
+def test_nothing_in_brackets_is_nothing(text: str) -> None:
+    """An empty object or fence is an empty reply."""
+    mending = Mending(["search"])
+    mending.start()
+    step = mending.reply(Reply(text))
+    assert isinstance(step, Ask)
+    assert step.messages[-1].content.startswith("Your reply was empty.")
+
+
+def test_exceptions_in_place_of_a_reply() -> None:
+    """Only what is about the protocol, or about the schema that was sent, is ours to mend."""
+    undecoded = ValueError("error parsing tool call: raw='{'")
+    refused = ValueError("unknown argument: response_format")
+    mending = Mending(["search"])
+    mending.start()
+    assert mending.raised(refused) is None
+    assert isinstance(mending.raised(undecoded), Ask)
+    mending = Mending(["search"], policy=RetryPolicy(constrain="always"), can_constrain=True)
+    assert mending.start().schema is not None
+    assert mending.raised(refused) == Ask()
+    mending = Mending(["search"], policy=RetryPolicy(patterns=[FailurePattern.EMPTY]))
+    assert mending.raised(undecoded) is None
+
+
+def test_what_to_use_in_the_end() -> None:
+    """An `on_failure` option returns, raises, or asks a function."""
+    mending = Mending(["search"], policy=RetryPolicy(max_retries=0))
+    mending.start()
+    gave_up = mending.reply(Reply(""))
+    assert isinstance(gave_up, GaveUp)
+    assert gave_up.concluded("return", "what there is") == "what there is"
+    assert gave_up.concluded(lambda verdict, reply: (verdict, reply), 1) == (gave_up, 1)
+    with pytest.raises(NormalizationError):
+        gave_up.concluded("raise", None)
+    with pytest.raises(LookupError):
+        gave_up.concluded("raise", None, LookupError())
+
+
+def test_which_refused_replies_are_shown() -> None:
+    """With `"calls"` a model sees those that made calls, with an answer to each."""
+    for reply, roles in (
+        (calling(("find", {})), ["assistant", "tool"]),
+        (Reply("I will search for it."), ["user"]),
+    ):
+        mending = Mending(["search"], policy=RetryPolicy(show_refused="calls"))
+        mending.start()
+        step = mending.reply(reply)
+        assert isinstance(step, Ask)
+        assert [message.role for message in step.messages] == roles
