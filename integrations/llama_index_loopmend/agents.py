@@ -31,8 +31,8 @@ from llama_index_loopmend.hooks.planner import PlannerStepHook
 from llama_index_loopmend.hooks.protocol import StepHook
 from llama_index_loopmend.parsers import TolerantReActOutputParser
 from llama_index_loopmend.scratchpads import ReasoningPad, scratchpad_of
-from llama_index_loopmend.steps import ENDED, UNKEPT, take_step
-from loopmend import StopReason
+from llama_index_loopmend.steps import UNKEPT, take_step
+from llama_index_loopmend.structured_answers import finished
 
 if TYPE_CHECKING:
     _Agent = BaseWorkflowAgent
@@ -113,9 +113,8 @@ class HookedSteps(_Agent):
     @override
     async def parse_agent_output(self, ctx: Context, ev: AgentOutput) -> Parsed:
         """Go on from an output; what a hook blocked is final and asks nobody."""
-        if ev.get(ENDED) == StopReason.BLOCKED.value:
-            return await _stopped(self, ctx, ev)
-        return await super().parse_agent_output(ctx, ev)  # type: ignore[no-any-return]
+        done = await finished(self, ctx, ev, self.output_cls)
+        return done or await super().parse_agent_output(ctx, ev)
 
 
 def _answer_with(output: AgentOutput, text: str) -> None:
@@ -131,14 +130,6 @@ async def _keep(output: AgentOutput, memory: BaseMemory) -> None:
     held = await memory.aget_all()
     if not held or held[-1].content != output.response.content:
         await memory.aput(output.response)
-
-
-async def _stopped(agent: BaseWorkflowAgent, ctx: Any, output: AgentOutput) -> StopEvent:
-    """End a run as LlamaIndex does, but without asking a model to structure what is no answer."""
-    done = await agent.finalize(ctx, output, await ctx.store.get("memory"))
-    done.tool_calls.extend(await ctx.store.get("current_tool_calls", default=[]))
-    await ctx.store.set("current_tool_calls", [])
-    return StopEvent(result=done)
 
 
 def _adapt(agent: Any) -> None:
@@ -288,6 +279,7 @@ class PlannedAgentWorkflow(AgentWorkflow):
     @override
     async def parse_agent_output(self, ctx: Context, ev: AgentOutput) -> Parsed:
         """Go on from an output; what a hook blocked is final and asks nobody."""
-        if ev.get(ENDED) == StopReason.BLOCKED.value:
-            return await _stopped(self.agents[ev.current_agent_name], ctx, ev)
-        return await super().parse_agent_output(ctx, ev)  # type: ignore[no-any-return]
+        agent = self.agents[ev.current_agent_name]
+        own = self.output_cls or self.structured_output_fn  # the workflow's comes first
+        done = await finished(agent, ctx, ev, self.output_cls if own else agent.output_cls)
+        return done or await super().parse_agent_output(ctx, ev)

@@ -31,6 +31,7 @@ from llama_index_loopmend.notes import NOTES_KEY, Notes
 from llama_index_loopmend.parsers import Reading, reading
 from llama_index_loopmend.schemas import cached_toolbox
 from llama_index_loopmend.scratchpads import Scratchpad, scratchpad_of
+from loopmend import StopReason
 from loopmend.mending import constrained
 from loopmend.reading import Toolbox
 
@@ -39,6 +40,7 @@ __all__ = [
     "ENDED",
     "HANDOFF",
     "JUDGED",
+    "OWN_WORDS",
     "PLAN",
     "REFUSED",
     "UNKEPT",
@@ -55,6 +57,8 @@ PLAN: Final = "loopmend_plan"
 """Where an `AgentOutput` tells the plan of its step."""
 REFUSED: Final = "loopmend_refused"
 """Where an `AgentOutput` or an exception tells which replies were refused before it."""
+OWN_WORDS: Final = "loopmend_own_words"
+"""Where an `AgentOutput` tells that its answer is not the model's, so that nobody structures it."""
 JUDGED: Final = "judged"
 """Where a step's `local` tells that a hook judges the replies."""
 UNKEPT: Final = "loopmend_unkept"
@@ -69,6 +73,7 @@ TakeStep = Callable[
 OnError = Callable[[BaseException], Union[AskAgain, Answer, None]]
 
 _AGENTS: Final = re.compile(r"\{['\"].*['\"]\}", re.DOTALL)
+_UNSAID: Final = (StopReason.BLOCKED, StopReason.PARSE_FAIL)
 _COUNT: Final = "num_iterations"
 _CALLS: Final = "current_tool_calls"
 _MOST_ASKED: Final = 10  # times in a step, whatever hooks say
@@ -347,6 +352,8 @@ class _Taking:
         await step.count_answer()
         output = _said(step, answer.text)
         output[ENDED] = answer.reason.value
+        if answer.reason in _UNSAID:
+            output[OWN_WORDS] = True
         output[ASKED] = step.user_text
         if step.pad.key is None:
             output[UNKEPT] = True
