@@ -30,7 +30,7 @@ from loopmend import Done, Mending, Message
 from loopmend.mending import NativeCall
 from loopmend.traces.trace import Tokens
 from tests.core.strategies import emitted_text
-from tests.integrations.llama_index.agents import ACT, FINISH, TOOLS, teed, watched
+from tests.integrations.llama_index.agents import ACT, FINISH, TOOLS, recorded
 from tests.integrations.llama_index.mended import (
     CALLS,
     NARRATED,
@@ -211,10 +211,9 @@ def test_nothing_was_found_at_the_cap(kind: str) -> None:
     assert len(ran.prompts[1]) == 2
 
 
-@pytest.mark.parametrize("record", [teed, watched])
-def test_refused_replies_are_part_of_a_trace(record: Any) -> None:
+def test_refused_replies_are_part_of_a_trace() -> None:
     """Who records a planned agent sees what it refused, as steps that failed."""
-    trace = record(planned("react", scripted(NARRATED, ACT, FINISH)))
+    trace: Any = recorded(planned("react", scripted(NARRATED, ACT, FINISH)))
     assert [step.text for step in trace.steps] == [NARRATED, ACT, FINISH]
     assert [step.error is None for step in trace.steps] == [False, True, True]
     assert (trace.answer, trace.steps[0].error.origin) == ("3", "parser")

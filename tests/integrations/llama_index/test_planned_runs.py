@@ -18,14 +18,13 @@ from llama_index_loopmend import (
     PlannedReActAgent,
     PlannerStepHook,
     ProtocolIssueEvent,
-    TraceRecorder,
     with_hooks,
 )
 from llama_index_loopmend.notes import NOTES_KEY, Notes
 from llama_index_loopmend.testing import ScriptedLLM, call
 from loopmend import NormalizationError, classify_trace
 from loopmend.contracts import RetrievalMetrics
-from tests.integrations.llama_index.agents import ACT, FINISH, add, function, react, start
+from tests.integrations.llama_index.agents import ACT, FINISH, add, function, react, recorded
 from tests.integrations.llama_index.hooked import hooks
 from tests.integrations.llama_index.humans import ask_human
 from tests.integrations.llama_index.planned import (
@@ -267,10 +266,7 @@ def test_a_recorded_run_tells_of_refused_replies(kind: str) -> None:
     """A trace shows each refused reply as a step with an error, and still an answer."""
     agent = planned(kind, NARRATED, answer(kind, "3"))
 
-    async def record() -> Any:
-        return await TraceRecorder().record(start(agent))
-
-    trace = asyncio.run(record())
+    trace: Any = recorded(agent)
     assert [step.text for step in trace.steps] == [NARRATED, answer(kind, "3")]
     assert [step.error is not None for step in trace.steps] == [True, False]
     assert trace.steps[0].error.origin == "parser"
