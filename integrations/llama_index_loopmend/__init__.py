@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     )
     from llama_index_loopmend.errors import ActionParseException, ValueParseException
     from llama_index_loopmend.events import MetaSignalEvent, PlanEvent, ProtocolIssueEvent
-    from llama_index_loopmend.hooks import (
+    from llama_index_loopmend.hooks.loops import LoopGuardHook
+    from llama_index_loopmend.hooks.matching import embedding_match
+    from llama_index_loopmend.hooks.normalization import NormalizationHook
+    from llama_index_loopmend.hooks.planner import PlannerStepHook
+    from llama_index_loopmend.hooks.protocol import (
         Accept,
         Answer,
         AskAgain,
         HandOver,
-        LoopGuardHook,
-        MetaSignalHook,
-        NormalizationHook,
-        PlannerStepHook,
         Proceed,
         StepHook,
-        embedding_match,
     )
+    from llama_index_loopmend.hooks.signals import MetaSignalHook
     from llama_index_loopmend.parsers import ActionOutputParser, TolerantReActOutputParser
     from llama_index_loopmend.recorder import TraceRecorder, record_traces
     from llama_index_loopmend.retry import RetryingOutputParser

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Union
+from typing import Any, Final
 
 from llama_index.core.agent.workflow import AgentInput, AgentOutput, ToolCallResult
 from llama_index.core.agent.workflow.agent_context import AgentContext
@@ -19,8 +19,16 @@ from pydantic import BaseModel
 from workflows.events import Event
 
 from llama_index_loopmend.decoding import decoding_arguments
-from llama_index_loopmend.hooks.protocol import Answer, AskAgain, HandOver, StepHook
+from llama_index_loopmend.hooks.protocol import (
+    Accept,
+    Answer,
+    AskAgain,
+    HandOver,
+    Proceed,
+    StepHook,
+)
 from llama_index_loopmend.messages import (
+    calling,
     chat_messages,
     core_messages,
     question_of,
@@ -31,7 +39,7 @@ from llama_index_loopmend.notes import NOTES_KEY, Notes
 from llama_index_loopmend.parsers import Reading, reading
 from llama_index_loopmend.schemas import cached_toolbox
 from llama_index_loopmend.scratchpads import Scratchpad, scratchpad_of
-from loopmend import StopReason
+from loopmend import Message, StopReason
 from loopmend.mending import constrained
 from loopmend.reading import Toolbox
 
@@ -39,7 +47,6 @@ __all__ = [
     "ASKED",
     "ENDED",
     "HANDOFF",
-    "JUDGED",
     "OWN_WORDS",
     "PLAN",
     "REFUSED",
@@ -59,8 +66,6 @@ REFUSED: Final = "loopmend_refused"
 """Where an `AgentOutput` or an exception tells which replies were refused before it."""
 OWN_WORDS: Final = "loopmend_own_words"
 """Where an `AgentOutput` tells that its answer is not the model's, so that nobody structures it."""
-JUDGED: Final = "judged"
-"""Where a step's `local` tells that a hook judges the replies."""
 UNKEPT: Final = "loopmend_unkept"
 """Where an `AgentOutput` tells that its answer may have to be written to memory."""
 HANDOFF: Final = "handoff"
@@ -70,8 +75,6 @@ TakeStep = Callable[
     [Any, list[ChatMessage], Sequence[AsyncBaseTool], BaseMemory], Awaitable[AgentOutput]
 ]
 """An agent's own `take_step`."""
-OnError = Callable[[BaseException], Union[AskAgain, Answer, None]]
-
 _AGENTS: Final = re.compile(r"\{['\"].*['\"]\}", re.DOTALL)
 _UNSAID: Final = (StopReason.BLOCKED, StopReason.PARSE_FAIL)
 _COUNT: Final = "num_iterations"
@@ -103,12 +106,10 @@ class AgentStep:
     """How the agent keeps what it did."""
     held: list[Any]
     """The scratchpad as it was before the step."""
+    hooks: Sequence[StepHook] = ()
+    """Who is asked."""
     local: dict[Any, Any] = field(default_factory=dict)
     """What hooks keep until the end of the step."""
-    on_reply: list[Callable[[AgentOutput], object]] = field(default_factory=list)
-    """Called with each reply of the model, before any hook judges it."""
-    on_error: list[OnError] = field(default_factory=list)
-    """Called with what asking the model raised; may say what to do instead of raising it."""
     reading: Reading | None = None
     """What the agent's own parser reads for a hook."""
     refused: list[dict[str, str]] = field(default_factory=list)
@@ -211,7 +212,7 @@ async def take_step(  # noqa: PLR0913, PLR0917 - the agent's own signature, and 
     pad = scratchpad_of(agent)
     notes = Notes(stored.get(NOTES_KEY))
     held = list(stored.get(pad.key) or ()) if pad.key else []
-    step = AgentStep(agent, ctx, messages, tools, memory, stored, notes, pad, held)
+    step = AgentStep(agent, ctx, messages, tools, memory, stored, notes, pad, held, hooks)
     if stored.get(_COUNT) == 0:
         notes.start_turn(memory)
         if any(hook.acts for hook in hooks):
@@ -256,7 +257,7 @@ class _Taking:
         step, ask = self._step, AskAgain()
         notes: list[str] = []
         for hook in self._hooks:
-            before = await hook.before(step)
+            before = _told(hook, "before", await hook.before(step), (Proceed, Answer, HandOver))
             if isinstance(before, Answer):
                 return await self._answer(before)
             if isinstance(before, HandOver):
@@ -284,7 +285,7 @@ class _Taking:
             if not isinstance(decision, AskAgain):
                 return decision  # type: ignore[no-any-return] # an output or an answer
             ask = decision
-            self._shown = step.pad.asked(ask.messages)
+            self._shown = [step.pad.correction(ask.words)] if ask.words else []
             await step.put([*step.held, *self._shown])
         msg = f"hooks asked the model {_MOST_ASKED} times in one step"
         raise RuntimeError(msg)
@@ -304,21 +305,25 @@ class _Taking:
                 asked = [*messages, *beside]
                 output = await self._take(step.ctx, asked, step.tools, step.memory)
         except BaseException as error:
-            said = [heard(error) for heard in step.on_error]
+            said = [
+                _told(hook, "failed", hook.failed(step, error), (AskAgain, Answer))
+                for hook in self._hooks
+            ]
             decision = next((each for each in said if each is not None), None)
             if decision is not None:
-                return decision
+                return decision  # type: ignore[no-any-return] # checked
             raise
         finally:
             reading.reset(token)
-        for heard in step.on_reply:
-            heard(output)
+        for hook in self._hooks:
+            hook.heard(step, output)
         return output
 
     async def _decoded(self, messages: list[ChatMessage], ask: AskAgain) -> AgentOutput:
         """Ask the model without its agent; nothing is noted in the scratchpad."""
         step, agent = self._step, self._step.agent
-        whole = [*core_messages(messages), *step.pad.core(step.held), *ask.messages]
+        words = [Message("user", ask.words)] if ask.words else []
+        whole = [*core_messages(messages), *step.pad.core(step.held), *words]
         asked = chat_messages(constrained(whole, step.toolbox))
         step.tell(AgentInput(input=asked, current_agent_name=agent.name))
         arguments = decoding_arguments(agent.llm, ask.schema or {}) or {}
@@ -331,33 +336,37 @@ class _Taking:
         step, entries = self._step, None
         for hook in reversed(self._hooks):
             after = await hook.after(step, output)
+            _told(hook, "after", after, (Accept, AskAgain, Answer))
             if isinstance(after, (AskAgain, Answer)):
                 return after
             if after is not None and after.output is not None:
                 entries = step.pad.entries(after.output, after.thought)
                 output = after.output
         if entries is not None:
-            await step.put([*step.held, *entries])
-            if step.pad.key is None:
-                output[UNKEPT] = True
+            await self._noted(output, entries)
         elif self._shown and step.pad.key is not None:
             noted = list(await step.ctx.store.get(step.pad.key, default=[]))
             await step.put([*step.held, *noted[len(step.held) + len(self._shown) :]])
         return output
 
+    async def _noted(self, output: AgentOutput, entries: list[Any]) -> AgentOutput:
+        """Let the agent know of an output that it did not make itself."""
+        await self._step.put([*self._step.held, *entries])
+        if self._step.pad.key is None:
+            output[UNKEPT] = True
+        return output
+
     async def _answer(self, answer: Answer) -> AgentOutput:
         """Answer in the model's place, and let the agent know, so that it writes it to memory."""
         step = self._step
-        await step.put([*step.held, *step.pad.answer("", answer.text)])
         await step.count_answer()
-        output = _said(step, answer.text)
+        said = ChatMessage(role=MessageRole.ASSISTANT, content=answer.text)
+        output = AgentOutput(response=said, current_agent_name=step.agent_name)
         output[ENDED] = answer.reason.value
+        output[ASKED] = step.user_text
         if answer.reason in _UNSAID:
             output[OWN_WORDS] = True
-        output[ASKED] = step.user_text
-        if step.pad.key is None:
-            output[UNKEPT] = True
-        return output
+        return await self._noted(output, step.pad.entries(output, ""))
 
     async def _hand_over(self, over: HandOver) -> AgentOutput:
         """Hand over with LlamaIndex's own tool, as if the model had asked for it."""
@@ -366,12 +375,20 @@ class _Taking:
             msg = f"`{step.agent_name}` may not hand over to {over.to!r}"
             raise ValueError(msg)
         call = selection(HANDOFF, {"to_agent": over.to, "reason": over.reason})
-        await step.put([*step.held, *step.pad.calls(over.reason, [call])])
-        output = _said(step, f"Handing over to {over.to}.")
-        output.tool_calls = [call]
+        said = calling(f"Handing over to {over.to}.", [call])
+        output = AgentOutput(response=said, tool_calls=[call], current_agent_name=step.agent_name)
+        await step.put([*step.held, *step.pad.entries(output, over.reason)])
         return output
 
 
-def _said(step: AgentStep, text: str) -> AgentOutput:
-    said = ChatMessage(role=MessageRole.ASSISTANT, content=text)
-    return AgentOutput(response=said, current_agent_name=step.agent_name)
+def _told(hook: StepHook, method: str, said: Any, kinds: tuple[type, ...]) -> Any:
+    """Return what a hook says, if it is of a kind that it may be.
+
+    Raises:
+        TypeError: It is not.
+    """
+    if said is None or isinstance(said, kinds):
+        return said
+    known = ", ".join(kind.__name__ for kind in kinds)
+    msg = f"`{type(hook).__name__}.{method}` must return {known} or None, not {type(said).__name__}"
+    raise TypeError(msg)

@@ -90,10 +90,6 @@ PUBLIC = {
         *("TolerantReActOutputParser", "TraceRecorder", "ValueParseException"),
         *("embedding_match", "record_traces", "with_hooks", "with_parsing_retry"),
     ],
-    "llama_index_loopmend.hooks": [
-        *("Accept", "Answer", "AskAgain", "HandOver", "LoopGuardHook", "MetaSignalHook"),
-        *("NormalizationHook", "PlannerStepHook", "Proceed", "StepHook", "embedding_match"),
-    ],
     "llama_index_loopmend.testing": ["ScriptedLLM", "call"],
 }
 

@@ -24,7 +24,7 @@ from llama_index_loopmend.mending import (
 )
 from llama_index_loopmend.messages import reply_of, text_of, without_calls
 from llama_index_loopmend.parsers import REACT_READING, Reading
-from llama_index_loopmend.steps import ENDED, JUDGED, OWN_WORDS, AgentStep
+from llama_index_loopmend.steps import ENDED, OWN_WORDS, AgentStep
 from loopmend import (
     Ask,
     Done,
@@ -100,8 +100,6 @@ class NormalizationHook(StepHook):
         after_result = step.pad.after_result(step.held)
         first = mending.start(step.user_text, after_tool_result=after_result)
         step.local[self] = _Exchange(mending, first.schema is not None)
-        step.local[JUDGED] = True
-        step.on_error.append(lambda error: self._failed(step, error))
         if reads_react(step.agent):
             step.reading = Reading(step.toolbox)
         return Proceed(schema=first.schema)
@@ -148,7 +146,8 @@ class NormalizationHook(StepHook):
             return False
         return takes_schema(step.agent.llm)
 
-    def _failed(self, step: AgentStep, error: BaseException) -> AskAgain | Answer | None:
+    @override
+    def failed(self, step: AgentStep, error: BaseException) -> AskAgain | Answer | None:
         """Say what to do if asking raised what is only the model's mistake."""
         exchange: _Exchange = step.local[self]
         mending = exchange.mending
@@ -158,7 +157,7 @@ class NormalizationHook(StepHook):
             remember_refusal(step.agent.llm)
             exchange.decoded = False
             # Why the model is asked again was told before.
-            return AskAgain(mending.unconstrained().messages)
+            return AskAgain(_words(mending.unconstrained()))
         if isinstance(error, OutputParserException):
             # LlamaIndex's own error for parsers, which its agents do not expect of one.
             message = f"The parser refused the reply: {error}"
@@ -183,7 +182,7 @@ class NormalizationHook(StepHook):
         step.refused.append({"text": text_of(output), "message": failure.message})
         _note(step, output, failure, "retry", attempt, words)
         exchange.decoded = ask.schema is not None
-        return AskAgain(ask.messages, ask.schema)
+        return AskAgain(_words(ask), ask.schema)
 
     async def _accepted(
         self, step: AgentStep, exchange: _Exchange, output: AgentOutput, done: Done
@@ -265,6 +264,11 @@ def _note(  # noqa: PLR0913, PLR0917 - what an event tells
             current_agent_name=agent,
         )
     )
+
+
+def _words(ask: Ask) -> str:
+    # A refused reply is not shown again, so that there is the correction at most.
+    return "\n\n".join(message.content for message in ask.messages)
 
 
 def _why(verdict: GaveUp) -> str:

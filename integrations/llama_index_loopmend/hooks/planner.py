@@ -14,10 +14,11 @@ from typing_extensions import override
 
 from llama_index_loopmend.events import PlanEvent, quick_event
 from llama_index_loopmend.hooks.facts import Facts, can_inspect, facts_of
+from llama_index_loopmend.hooks.normalization import NormalizationHook
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
 from llama_index_loopmend.hooks.providers import Breakers, Budget
 from llama_index_loopmend.mending import judged
-from llama_index_loopmend.steps import JUDGED, PLAN, AgentStep
+from llama_index_loopmend.steps import PLAN, AgentStep
 from loopmend import AdvisedPlan, Mending, Planner, RetryPolicy
 from loopmend._arguments import require_int
 from loopmend.breaker import Breaker
@@ -118,8 +119,6 @@ class PlannerStepHook(StepHook):
     @override
     async def before(self, step: AgentStep) -> Before:
         """Plan the step, and act on the plan."""
-        step.on_reply.append(lambda output: self._heard(step, output))
-        step.on_error.append(lambda error: self._breakers.record(step, error))
         facts, planned = await self._plan(step)
         decision, done, advice = await self._act(step, planned)
         told = list(decision.notes) if isinstance(decision, Proceed) else []
@@ -150,7 +149,7 @@ class PlannerStepHook(StepHook):
     @override
     async def after(self, step: AgentStep, output: AgentOutput) -> After:
         """Look whether the reply broke the protocol, if no other hook has."""
-        if JUDGED not in step.local:
+        if not any(isinstance(hook, NormalizationHook) for hook in step.hooks):
             mending = Mending(step.toolbox, step.pad.form, policy=_NO_RETRIES)
             mending.start(step.user_text, after_tool_result=step.pad.after_result(step.held))
             judged(step, mending, output, None)
@@ -158,9 +157,16 @@ class PlannerStepHook(StepHook):
             step.notes.note_issue(refused[-1].pattern.value if refused else None)
         return None
 
-    def _heard(self, step: AgentStep, output: AgentOutput) -> None:
+    @override
+    def heard(self, step: AgentStep, output: AgentOutput) -> None:
+        """Count what a reply cost; the provider is up."""
         self._breakers.record(step, None)
         self._budget.count(step, output)
+
+    @override
+    def failed(self, step: AgentStep, error: BaseException) -> None:
+        """Tell the breaker."""
+        self._breakers.record(step, error)
 
     async def _plan(self, step: AgentStep) -> tuple[Facts, AdvisedPlan]:
         """Plan a step, unless all is as it was at the latest one."""

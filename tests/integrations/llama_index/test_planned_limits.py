@@ -221,7 +221,7 @@ def test_the_last_step_is_told() -> None:
     agent = planned("function", *acts, "3")
     done = run(agent, max_iterations=3)
     assert done.text == "3"
-    last = "This is your last step."
+    last = "This is the last step"
     assert [last in shown(agent.llm, at) for at in range(3)] == [False, False, True]
 
 
