@@ -146,7 +146,7 @@ def test_a_loop_is_nudged_and_then_stopped(kind: str) -> None:
     agent = planned(kind, *[acts[kind]] * 3, hook=hook)
     done = run(agent)
     assert done.text.startswith("Stopped: ")
-    assert len(done.plans) == 4
+    assert len(done.plans) == 1
     assert "2 times with the same arguments" in shown(agent.llm, 2)
     assert "Stopped: " in kept(done.memory)[-1][1]
     assert done.output["loopmend_ended"] == "blocked"

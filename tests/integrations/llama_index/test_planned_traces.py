@@ -155,12 +155,9 @@ def test_an_answer_without_steps() -> None:
 
 
 def test_plans_are_part_of_a_trace() -> None:
-    """Each step's plan is there: what was known, what was selected, what was done."""
+    """Each plan is there with its step: what was known, what was selected, what was done."""
     plans = recorded(planned("function", call("add", a=1, b=2), "3")).metadata["plans"]
-    assert [(plan["selected"], plan["step"]) for plan in plans] == [
-        ("ContinueCentralized", 0),
-        ("ContinueCentralized", 1),
-    ]
+    assert [(plan["selected"], plan["step"]) for plan in plans] == [("ContinueCentralized", 0)]
     assert (plans[0]["known"]["tools"], plans[0]["done"]) == (2, None)
     assert "plans" not in recorded(function("3")).metadata
 
