@@ -31,8 +31,9 @@ from llama_index_loopmend.hooks.planner import PlannerStepHook
 from llama_index_loopmend.hooks.protocol import StepHook
 from llama_index_loopmend.parsers import TolerantReActOutputParser
 from llama_index_loopmend.scratchpads import ReasoningPad, scratchpad_of
-from llama_index_loopmend.steps import UNKEPT, take_step
+from llama_index_loopmend.steps import UNKEPT
 from llama_index_loopmend.structured_answers import finished
+from llama_index_loopmend.taken_steps import take_step
 
 if TYPE_CHECKING:
     _Agent = BaseWorkflowAgent
@@ -69,13 +70,13 @@ class HookedSteps(_Agent):
     """What gives an agent class step hooks; `with_hooks` puts it before the class of yours.
 
     >>> class MyAgent(HookedSteps, FunctionAgent):
-    ...     hooks: Any = Field(default_factory=default_hooks, exclude=True)
+    ...     pass
     >>> MyAgent.model_fields["hooks"].exclude
     True
     """
 
-    if TYPE_CHECKING:
-        hooks: Any
+    hooks: list[StepHook] = Field(default_factory=default_hooks, exclude=True)
+    """Asked before and after each step."""
 
     @override
     async def take_step(
@@ -150,9 +151,6 @@ class PlannedReActAgent(HookedSteps, ReActAgent):
     'TolerantReActOutputParser'
     """
 
-    hooks: list[StepHook] = Field(default_factory=default_hooks, exclude=True)
-    """Asked before and after each step."""
-
     @model_validator(mode="after")
     def _adapted(self) -> Self:
         _adapt(self)
@@ -167,9 +165,6 @@ class PlannedFunctionAgent(HookedSteps, FunctionAgent):
     3
     """
 
-    hooks: list[StepHook] = Field(default_factory=default_hooks, exclude=True)
-    """Asked before and after each step."""
-
 
 class PlannedCodeActAgent(HookedSteps, CodeActAgent):  # type: ignore[misc] # wider tools
     """A `CodeActAgent` with planned steps, guarded loops and mended replies.
@@ -181,9 +176,6 @@ class PlannedCodeActAgent(HookedSteps, CodeActAgent):  # type: ignore[misc] # wi
     >>> len(agent.hooks)
     3
     """
-
-    hooks: list[StepHook] = Field(default_factory=default_hooks, exclude=True)
-    """Asked before and after each step."""
 
     def __init__(self, *given: Any, hooks: Sequence[StepHook] | None = None, **named: Any) -> None:
         """Make the agent; everything except `hooks` goes to `CodeActAgent`."""
@@ -197,7 +189,7 @@ def _hooked(kind: Any) -> Any:
     """Return a class of agents with hooks for a class of agents."""
 
     class Hooked(HookedSteps, kind):  # type: ignore[misc] # known only now
-        hooks: list[StepHook] = Field(default_factory=list, exclude=True)
+        pass
 
     Hooked.__name__ = Hooked.__qualname__ = f"Hooked{kind.__name__}"
     Hooked.__doc__ = kind.__doc__

@@ -38,12 +38,6 @@ __all__ = [
 
 _TEXTUAL: Final = (TextBlock, ThinkingBlock, ToolCallBlock)
 
-_ROLES: Final = {
-    "system": MessageRole.SYSTEM,
-    "user": MessageRole.USER,
-    "assistant": MessageRole.ASSISTANT,
-}
-
 
 def core_messages(messages: Iterable[ChatMessage]) -> list[Message]:
     """Return a conversation as the core takes it.
@@ -85,7 +79,7 @@ def _chat_message(message: Message) -> ChatMessage:
         told: dict[str, Any] = {"tool_call_id": message.call_id}
         return ChatMessage(role=MessageRole.TOOL, content=message.content, additional_kwargs=told)
     if not message.calls:
-        return ChatMessage(role=_ROLES[message.role], content=message.content)
+        return ChatMessage(role=MessageRole(message.role), content=message.content)
     said = ChatMessage(role=MessageRole.ASSISTANT, content=message.content or None)
     said.blocks += [
         ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=call.arguments)
