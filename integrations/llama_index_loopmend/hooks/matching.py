@@ -31,20 +31,24 @@ def embedding_match(embed_model: BaseEmbedding, *, threshold: float = 0.80) -> M
     True
     """
     known: dict[str, list[float]] = {}
+    asked_before: dict[str, list[float]] = {}  # a message is matched at each of its steps
 
     async def match(text: str, roster: Mapping[str, str]) -> RosterMatch:
         named = match_specialists(text, roster)
         if named.explicit or not roster:
             return named
-        new = [does for does in roster.values() if does and does not in known]
+        if (asked := asked_before.get(text)) is None:
+            asked = await embed_model.aget_query_embedding(text)
+            asked_before.clear()
+            asked_before[text] = asked
         if len(known) > _MOST:
             known.clear()
-            new = [does for does in roster.values() if does]
+        held = dict(known)  # another run may change it meanwhile
+        new = [does for does in roster.values() if does and does not in held]
         if new:
-            vectors = await embed_model.aget_text_embedding_batch(new)
-            known.update(zip(new, vectors, strict=True))
-        asked = await embed_model.aget_query_embedding(text)
-        scores = {name: similarity(asked, known[does]) for name, does in roster.items() if does}
+            held.update(zip(new, await embed_model.aget_text_embedding_batch(new), strict=True))
+            known.update(held)
+        scores = {name: similarity(asked, held[does]) for name, does in roster.items() if does}
         fit = [name for name in scores if scores[name] >= threshold]
         fit.sort(key=lambda name: -scores[name])
         return RosterMatch(bool(fit), tuple(fit))

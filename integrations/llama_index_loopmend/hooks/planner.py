@@ -12,7 +12,7 @@ from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from typing_extensions import override
 
-from llama_index_loopmend.events import PlanEvent, quick_event
+from llama_index_loopmend.events import PlanEvent
 from llama_index_loopmend.hooks.facts import Facts, can_inspect, facts_of
 from llama_index_loopmend.hooks.normalization import NormalizationHook
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
@@ -130,7 +130,7 @@ class PlannerStepHook(StepHook):
             event |= {"done": done, "told": told, "advice": advice}
             event["current_agent_name"] = step.agent_name
             step.local[PLAN] = event
-            step.tell(quick_event(PlanEvent, **event))
+            step.tell(PlanEvent(**event))
         return decision
 
     @override
@@ -180,19 +180,14 @@ class PlannerStepHook(StepHook):
         if step.agent_name in delegated or not (step.user_text and step.tools):
             # Who was handed over to does the work, and is not sent on before that.
             return RosterMatch()
-        asked = step.user_text, {**step.roster, step.agent_name: step.agent.description}
-        memo = step.notes.turn.get("asked_for")
-        if memo is None or memo[0] != [step.agent_name, asked[0], list(asked[1])]:
-            found = self._match(*asked)
-            found = await found if inspect.isawaitable(found) else found
-            memo = [[step.agent_name, asked[0], list(asked[1])], found.explicit, list(found.names)]
-            step.notes.turn["asked_for"] = memo
-        _, explicit, named = memo
+        roster = {**step.roster, step.agent_name: step.agent.description}
+        found = self._match(step.user_text, roster)
+        found = await found if inspect.isawaitable(found) else found
         # What comes after the agent's own name is for after its own work.
-        first = list(takewhile(lambda name: name != step.agent_name, named))
-        own_work = len(first) < len(named) and not first
+        first = list(takewhile(lambda name: name != step.agent_name, found.names))
+        own_work = len(first) < len(found.names) and not first
         names = tuple(name for name in first if name in step.roster and name not in delegated)
-        return RosterMatch() if own_work else RosterMatch(explicit, names)
+        return RosterMatch() if own_work else RosterMatch(found.explicit, names)
 
     async def _act(
         self, step: AgentStep, planned: AdvisedPlan
