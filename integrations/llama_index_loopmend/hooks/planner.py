@@ -154,12 +154,12 @@ class PlannerStepHook(StepHook):
     async def _plan(self, step: AgentStep) -> tuple[Facts, AdvisedPlan]:
         """Plan a step, unless all is as it was at the latest one."""
         found = await self._fitting(step)
-        left = self._budget.left(step)
-        facts = facts_of(step, found, tokens_left=left, authority=self._authority)
         known = {} if self._observe is None else dict(self._observe(step))
+        left = self._budget.left(step)
         # Asked last: it may let one call through, which has to be made then.
-        if "provider_breaker_open" not in known:
-            facts = replace(facts, breaker_open=self._breakers.is_open(step))
+        told = "provider_breaker_open" in known
+        breaker = None if told else self._breakers.is_open(step)
+        facts = facts_of(step, found, left, breaker, self._authority)
         inspects = self._inspect is not None or can_inspect(step)
         said = tuple(id(m) for m in step.messages if m.role != MessageRole.SYSTEM)
         asked = step.agent_name, step.user_text, step.pad.form
