@@ -31,16 +31,12 @@ def embedding_match(embed_model: BaseEmbedding, *, threshold: float = 0.80) -> M
     True
     """
     known: dict[str, list[float]] = {}
-    asked_before: dict[str, list[float]] = {}  # a message is matched at each of its steps
 
     async def match(text: str, roster: Mapping[str, str]) -> RosterMatch:
         named = match_specialists(text, roster)
         if named.explicit or not roster:
             return named
-        if (asked := asked_before.get(text)) is None:
-            asked = await embed_model.aget_query_embedding(text)
-            asked_before.clear()
-            asked_before[text] = asked
+        asked = await embed_model.aget_query_embedding(text)
         if len(known) > _MOST:
             known.clear()
         held = dict(known)  # another run may change it meanwhile

@@ -181,13 +181,18 @@ class PlannerStepHook(StepHook):
             # Who was handed over to does the work, and is not sent on before that.
             return RosterMatch()
         roster = {**step.roster, step.agent_name: step.agent.description}
-        found = self._match(step.user_text, roster)
-        found = await found if inspect.isawaitable(found) else found
+        asked, memo = [step.agent_name, step.user_text, *roster], step.notes.turn.get("asked_for")
+        if memo is None or memo[0] != asked:  # a matcher may be costly
+            found = self._match(step.user_text, roster)
+            found = await found if inspect.isawaitable(found) else found
+            memo = [asked, found.explicit, list(found.names)]
+            step.notes.turn["asked_for"] = memo
+        _, explicit, named = memo
         # What comes after the agent's own name is for after its own work.
-        first = list(takewhile(lambda name: name != step.agent_name, found.names))
-        own_work = len(first) < len(found.names) and not first
+        first = list(takewhile(lambda name: name != step.agent_name, named))
+        own_work = len(first) < len(named) and not first
         names = tuple(name for name in first if name in step.roster and name not in delegated)
-        return RosterMatch() if own_work else RosterMatch(found.explicit, names)
+        return RosterMatch() if own_work else RosterMatch(explicit, names)
 
     async def _act(
         self, step: AgentStep, planned: AdvisedPlan

@@ -74,7 +74,7 @@ def test_a_turn_that_needs_no_call_keeps_nothing() -> None:
     async def turns() -> Any:
         await ran(agent, ctx=ctx)
         await ran(agent, ctx=ctx)
-        return await ctx.store.get("loopmend", default={"turn": {}})
+        return await ctx.store.get("loopmend")
 
     assert "may_call" not in asyncio.run(turns())["turn"]
     assert breaker.asked == 2
