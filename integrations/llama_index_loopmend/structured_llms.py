@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
+from dataclasses import replace
 from functools import lru_cache
 from inspect import getattr_static
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 from llama_index.core.llms.llm import LLM
@@ -32,6 +33,7 @@ __all__ = ["StructuredRetry", "with_parsing_retry"]
 
 LLMT = TypeVar("LLMT", bound=LLM)
 Constrain = Literal["retry", "always", False]
+_PREDICTS: Final = ("structured_predict", "astructured_predict")
 
 
 class StructuredRetry(_LLM):
@@ -182,6 +184,11 @@ def _mended(kind: Any) -> Any:
     return Mended
 
 
+def _predicts_by_itself(kind: Any) -> bool:
+    """Tell whether a class of LLMs has a way of its own to predict values."""
+    return any(getattr_static(kind, name) is not getattr_static(LLM, name) for name in _PREDICTS)
+
+
 def with_parsing_retry(
     llm: LLMT,
     *,
@@ -199,7 +206,8 @@ def with_parsing_retry(
         llm: Any LlamaIndex LLM.
         max_retries: The maximum number of retries.
         constrain: When to have the provider decode by the JSON schema of the value, if it can: from
-            the first retry on, always or never. A client that does so by itself does it always.
+            the first retry on, always or never. A client that does so by itself does it always; one
+            that predicts values in a way of its own that we do not know is returned as it is.
 
     Raises:
         TypeError: `llm` is not a LlamaIndex LLM, or `max_retries` is not an `int`.
@@ -218,12 +226,13 @@ def with_parsing_retry(
     if not isinstance(given, LLM):
         msg = f"`llm` must be a LlamaIndex LLM, not {type(given).__name__}"
         raise TypeError(msg)
-    predicts = [getattr_static(kind, "structured_predict") for kind in (type(llm), LLM)]
+    policy = RetryPolicy(max_retries, constrain=constrain)
+    if not isinstance(llm, StructuredRetry) and _predicts_by_itself(type(llm)):
+        if not takes_schema(llm):
+            return llm
+        policy = replace(policy, constrain="always" if constrain else False)
     made: Any = llm.model_copy()
     if not isinstance(llm, StructuredRetry):
         made.__class__ = _mended(type(llm))
-        if constrain and predicts[0] is not predicts[1] and takes_schema(llm):
-            constrain = "always"
-    policy = RetryPolicy(max_retries, constrain=constrain)
     made._retry_policy = policy  # noqa: SLF001 - part of it
     return made  # type: ignore[no-any-return] # of the model's class

@@ -272,6 +272,8 @@ def test_a_client_that_decodes_by_itself() -> None:
         def structured_predict(self, *given: Any, **named: Any) -> Any:
             raise NotImplementedError
 
+    unknown = Decoding(script=[])
+    assert with_parsing_retry(unknown) is unknown  # its own way, which we cannot follow
     llm = Decoding(script=[WRITTEN], schema_argument="format")
     assert with_parsing_retry(llm).structured_predict(City, ASKED, city="Oslo") == OSLO
     assert len(llm.schemas) == 1
