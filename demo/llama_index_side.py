@@ -16,7 +16,7 @@ from llama_index_loopmend import (
     PlanEvent,
     PlannedReActAgent,
     PlannerStepHook,
-    TraceRecorder,
+    record_traces,
 )
 from llama_index_loopmend.testing import ScriptedLLM
 
@@ -48,13 +48,13 @@ async def _run(failure: str, *, mended: bool) -> Ran:
         loops = LoopGuardHook(warn_after=2, stop_after=3)
         hooks = [PlannerStepHook(), loops, NormalizationHook()]
         agent = PlannedReActAgent(tools=[search], llm=llm, hooks=hooks)
-    recorder = TraceRecorder()
     memory = ChatMemoryBuffer.from_defaults(token_limit=10_000)
-    handler = agent.run(user_msg=QUESTION, memory=memory)
-    seen = [event async for event in recorder.tee(handler)]
+    with record_traces() as recorder:
+        handler = agent.run(user_msg=QUESTION, memory=memory)
+        seen = [event async for event in handler.stream_events()]
+        try:
+            answer = str(await handler)
+        except Exception as error:  # noqa: BLE001 - what the user would get to see
+            answer = f"{type(error).__name__}: {str(error).splitlines()[0]}"
     plans = [e.done or e.selected for e in seen if isinstance(e, PlanEvent)]
-    try:
-        answer = str(await handler)
-    except Exception as error:  # noqa: BLE001 - what the user would get to see
-        answer = f"{type(error).__name__}: {str(error).splitlines()[0]}"
     return ran(answer, len(llm.asked), recorder.last, tuple(plans))

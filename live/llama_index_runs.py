@@ -26,7 +26,7 @@ from llama_index_loopmend import (
     PlannedReActAgent,
     PlannerStepHook,
     StepHook,
-    TraceRecorder,
+    record_traces,
 )
 
 __all__ = ["functions", "functions_mended", "reacts", "reacts_mended"]
@@ -54,18 +54,17 @@ async def _run(
         for tool in noted_tools(run)
     ]
     agent = make(tools=tools, llm=llm, streaming=False, **options)
-    recorder = TraceRecorder(max_iterations=_ITERATIONS)
-    handler = agent.run(
-        user_msg=run.task.question,
-        chat_history=shown,
-        memory=ChatMemoryBuffer.from_defaults(llm=llm),
-        max_iterations=_ITERATIONS,
-    )
-    trace = await recorder.record(handler)
-    try:
-        return Outcome(str((await handler).response.content or ""), trace)
-    except Exception as error:  # noqa: BLE001 - whatever an agent raises is a result here
-        return Outcome("", trace, error)
+    with record_traces() as recorder:
+        try:
+            done = await agent.run(
+                user_msg=run.task.question,
+                chat_history=shown,
+                memory=ChatMemoryBuffer.from_defaults(llm=llm),
+                max_iterations=_ITERATIONS,
+            )
+        except Exception as error:  # noqa: BLE001 - whatever an agent raises is a result here
+            return Outcome("", recorder.last, error)
+    return Outcome(str(done.response.content or ""), recorder.last)
 
 
 def _react_options(task: Task) -> dict[str, Any]:

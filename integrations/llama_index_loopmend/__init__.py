@@ -19,31 +19,33 @@ if TYPE_CHECKING:
         PlannedReActAgent,
         with_hooks,
     )
-    from llama_index_loopmend.errors import ActionParseException
+    from llama_index_loopmend.errors import ActionParseException, ValueParseException
     from llama_index_loopmend.events import MetaSignalEvent, PlanEvent, ProtocolIssueEvent
-    from llama_index_loopmend.hooks import (
+    from llama_index_loopmend.hooks.loops import LoopGuardHook
+    from llama_index_loopmend.hooks.matching import embedding_match
+    from llama_index_loopmend.hooks.normalization import NormalizationHook
+    from llama_index_loopmend.hooks.planner import PlannerStepHook
+    from llama_index_loopmend.hooks.protocol import (
         Accept,
         Answer,
         AskAgain,
         HandOver,
-        LoopGuardHook,
-        MetaSignalHook,
-        NormalizationHook,
-        PlannerStepHook,
         Proceed,
         StepHook,
-        embedding_match,
     )
+    from llama_index_loopmend.hooks.signals import MetaSignalHook
     from llama_index_loopmend.parsers import ActionOutputParser, TolerantReActOutputParser
     from llama_index_loopmend.recorder import TraceRecorder, record_traces
     from llama_index_loopmend.retry import RetryingOutputParser
     from llama_index_loopmend.steps import AgentStep
+    from llama_index_loopmend.structured_llms import with_parsing_retry
+    from llama_index_loopmend.value_parsers import PydanticOutputParser
 
 _HELD = {
     "agents": (
         "PlannedAgentWorkflow PlannedCodeActAgent PlannedFunctionAgent PlannedReActAgent with_hooks"
     ),
-    "errors": "ActionParseException",
+    "errors": "ActionParseException ValueParseException",
     "events": "MetaSignalEvent PlanEvent ProtocolIssueEvent",
     "hooks.loops": "LoopGuardHook",
     "hooks.matching": "embedding_match",
@@ -55,6 +57,8 @@ _HELD = {
     "recorder": "TraceRecorder record_traces",
     "retry": "RetryingOutputParser",
     "steps": "AgentStep",
+    "structured_llms": "with_parsing_retry",
+    "value_parsers": "PydanticOutputParser",
 }
 _LATE = {
     name: f"llama_index_loopmend.{module}"
@@ -82,13 +86,16 @@ __all__ = [
     "PlannerStepHook",
     "Proceed",
     "ProtocolIssueEvent",
+    "PydanticOutputParser",
     "RetryingOutputParser",
     "StepHook",
     "TolerantReActOutputParser",
     "TraceRecorder",
+    "ValueParseException",
     "embedding_match",
     "record_traces",
     "with_hooks",
+    "with_parsing_retry",
 ]
 
 __getattr__, __dir__ = late(__name__, _LATE, __all__)

@@ -31,8 +31,9 @@ from llama_index_loopmend.hooks.planner import PlannerStepHook
 from llama_index_loopmend.hooks.protocol import StepHook
 from llama_index_loopmend.parsers import TolerantReActOutputParser
 from llama_index_loopmend.scratchpads import ReasoningPad, scratchpad_of
-from llama_index_loopmend.steps import ENDED, UNKEPT, take_step
-from loopmend import StopReason
+from llama_index_loopmend.steps import UNKEPT
+from llama_index_loopmend.structured_answers import finished
+from llama_index_loopmend.taken_steps import take_step
 
 if TYPE_CHECKING:
     _Agent = BaseWorkflowAgent
@@ -69,13 +70,13 @@ class HookedSteps(_Agent):
     """What gives an agent class step hooks; `with_hooks` puts it before the class of yours.
 
     >>> class MyAgent(HookedSteps, FunctionAgent):
-    ...     hooks: Any = Field(default_factory=default_hooks, exclude=True)
+    ...     pass
     >>> MyAgent.model_fields["hooks"].exclude
     True
     """
 
-    if TYPE_CHECKING:
-        hooks: Any
+    hooks: list[StepHook] = Field(default_factory=default_hooks, exclude=True)
+    """Asked before and after each step."""
 
     @override
     async def take_step(
@@ -113,9 +114,8 @@ class HookedSteps(_Agent):
     @override
     async def parse_agent_output(self, ctx: Context, ev: AgentOutput) -> Parsed:
         """Go on from an output; what a hook blocked is final and asks nobody."""
-        if ev.get(ENDED) == StopReason.BLOCKED.value:
-            return await _stopped(self, ctx, ev)
-        return await super().parse_agent_output(ctx, ev)  # type: ignore[no-any-return]
+        done = await finished(self, ctx, ev, self.output_cls)
+        return done or await super().parse_agent_output(ctx, ev)
 
 
 def _answer_with(output: AgentOutput, text: str) -> None:
@@ -131,14 +131,6 @@ async def _keep(output: AgentOutput, memory: BaseMemory) -> None:
     held = await memory.aget_all()
     if not held or held[-1].content != output.response.content:
         await memory.aput(output.response)
-
-
-async def _stopped(agent: BaseWorkflowAgent, ctx: Any, output: AgentOutput) -> StopEvent:
-    """End a run as LlamaIndex does, but without asking a model to structure what is no answer."""
-    done = await agent.finalize(ctx, output, await ctx.store.get("memory"))
-    done.tool_calls.extend(await ctx.store.get("current_tool_calls", default=[]))
-    await ctx.store.set("current_tool_calls", [])
-    return StopEvent(result=done)
 
 
 def _adapt(agent: Any) -> None:
@@ -159,9 +151,6 @@ class PlannedReActAgent(HookedSteps, ReActAgent):
     'TolerantReActOutputParser'
     """
 
-    hooks: list[StepHook] = Field(default_factory=default_hooks, exclude=True)
-    """Asked before and after each step."""
-
     @model_validator(mode="after")
     def _adapted(self) -> Self:
         _adapt(self)
@@ -176,9 +165,6 @@ class PlannedFunctionAgent(HookedSteps, FunctionAgent):
     3
     """
 
-    hooks: list[StepHook] = Field(default_factory=default_hooks, exclude=True)
-    """Asked before and after each step."""
-
 
 class PlannedCodeActAgent(HookedSteps, CodeActAgent):  # type: ignore[misc] # wider tools
     """A `CodeActAgent` with planned steps, guarded loops and mended replies.
@@ -190,9 +176,6 @@ class PlannedCodeActAgent(HookedSteps, CodeActAgent):  # type: ignore[misc] # wi
     >>> len(agent.hooks)
     3
     """
-
-    hooks: list[StepHook] = Field(default_factory=default_hooks, exclude=True)
-    """Asked before and after each step."""
 
     def __init__(self, *given: Any, hooks: Sequence[StepHook] | None = None, **named: Any) -> None:
         """Make the agent; everything except `hooks` goes to `CodeActAgent`."""
@@ -206,7 +189,7 @@ def _hooked(kind: Any) -> Any:
     """Return a class of agents with hooks for a class of agents."""
 
     class Hooked(HookedSteps, kind):  # type: ignore[misc] # known only now
-        hooks: list[StepHook] = Field(default_factory=list, exclude=True)
+        pass
 
     Hooked.__name__ = Hooked.__qualname__ = f"Hooked{kind.__name__}"
     Hooked.__doc__ = kind.__doc__
@@ -288,6 +271,7 @@ class PlannedAgentWorkflow(AgentWorkflow):
     @override
     async def parse_agent_output(self, ctx: Context, ev: AgentOutput) -> Parsed:
         """Go on from an output; what a hook blocked is final and asks nobody."""
-        if ev.get(ENDED) == StopReason.BLOCKED.value:
-            return await _stopped(self.agents[ev.current_agent_name], ctx, ev)
-        return await super().parse_agent_output(ctx, ev)  # type: ignore[no-any-return]
+        agent = self.agents[ev.current_agent_name]
+        own = self.output_cls or self.structured_output_fn  # the workflow's comes first
+        done = await finished(agent, ctx, ev, self.output_cls if own else agent.output_cls)
+        return done or await super().parse_agent_output(ctx, ev)

@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["decoding_arguments", "takes_schema"]
+from llama_index_loopmend.beside import Beside
+
+__all__ = ["decoding_arguments", "remember_refusal", "takes_schema"]
+
+_refused: Beside[str] = Beside()
 
 
 def takes_schema(llm: object) -> bool:
-    """Tell whether a model's client is known to pass a JSON schema on.
+    """Tell whether a model's client is known to pass a JSON schema on, and its provider takes it.
 
     >>> takes_schema(object())
     False
     """
-    return decoding_arguments(llm, {}) is not None
+    return not _refused.get(llm) and decoding_arguments(llm, {}) is not None
+
+
+def remember_refusal(llm: object) -> None:
+    """Remember that a model's provider turned out to take no schema."""
+    _refused.put(llm, "refused")
 
 
 def decoding_arguments(llm: object, schema: Mapping[str, Any]) -> dict[str, Any] | None:

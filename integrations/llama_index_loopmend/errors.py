@@ -1,8 +1,9 @@
-"""The error that the parsers raise.
+"""The errors that the parsers raise.
 
 ```
 ValueError                   the only kind for which LlamaIndex's ReAct agent asks again
-└── ActionParseException     a model's reply that cannot be read with certainty
+├── ActionParseException     a model's reply that cannot be read with certainty
+└── ValueParseException      a model's reply that holds no value of the schema for sure
 ```
 """
 
@@ -10,12 +11,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from loopmend import Failure, Turn
+from loopmend import Failure, JsonReading, Turn
 
-__all__ = ["ActionParseException"]
+__all__ = ["ActionParseException", "ValueParseException"]
 
 
-class ActionParseException(ValueError):
+class _ParseException(ValueError):
+    """Its message is `observation`, because LlamaIndex's `ReActAgent` sends it to the model."""
+
+    llm_output: str
+    """What the model said."""
+    failure: Failure
+    """Why it cannot be used."""
+    observation: str
+    """What to tell the model about it."""
+    retries: int
+    """How often the model was asked again before this was raised."""
+
+    def __init__(self, llm_output: str, read: Any, failure: Failure, observation: str) -> None:
+        super().__init__(observation)
+        self.llm_output = llm_output
+        self.failure = failure
+        self.observation = observation
+        self.retries = 0
+        self._read = read
+
+    def __reduce__(self) -> tuple[type[_ParseException], tuple[Any, ...], dict[str, Any]]:
+        """Rebuild from the parts, so that the error survives pools of processes."""
+        parts = (self.llm_output, self._read, self.failure, self.observation)
+        return type(self), parts, {"retries": self.retries}
+
+
+class ActionParseException(_ParseException):
     """A model's reply that cannot be read with certainty.
 
     Its message is `observation`, because LlamaIndex's own `ReActAgent` sends the message of
@@ -29,26 +56,24 @@ class ActionParseException(ValueError):
     missing_input | The tool call has no input.
     """
 
-    llm_output: str
-    """What the model said."""
-    turn: Turn
-    """What the reader could make out."""
-    failure: Failure
-    """Why that is not enough."""
-    observation: str
-    """What to tell the model about it."""
-    retries: int
-    """How often the model was asked again before this was raised."""
+    @property
+    def turn(self) -> Turn:
+        """What the reader could make out."""
+        return self._read  # type: ignore[no-any-return] # as it was given
 
-    def __init__(self, llm_output: str, turn: Turn, failure: Failure, observation: str) -> None:
-        super().__init__(observation)
-        self.llm_output = llm_output
-        self.turn = turn
-        self.failure = failure
-        self.observation = observation
-        self.retries = 0
 
-    def __reduce__(self) -> tuple[type[ActionParseException], tuple[Any, ...], dict[str, Any]]:
-        """Rebuild from the parts, so that the error survives pools of processes."""
-        parts = (self.llm_output, self.turn, self.failure, self.observation)
-        return type(self), parts, {"retries": self.retries}
+class ValueParseException(_ParseException):
+    """A model's reply that holds no value of the schema for sure.
+
+    >>> from llama_index_loopmend.value_parsers import PydanticOutputParser
+    >>> try:
+    ...     PydanticOutputParser(dict[str, int]).parse('{"Oslo": "many"}')
+    ... except ValueParseException as error:
+    ...     print(error.failure.message)
+    `Oslo` must be an integer, not a string.
+    """
+
+    @property
+    def reading(self) -> JsonReading:
+        """What the reader could make out."""
+        return self._read  # type: ignore[no-any-return] # as it was given

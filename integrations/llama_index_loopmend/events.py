@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from workflows.events import Event
 
-__all__ = ["MetaSignalEvent", "PlanEvent", "ProtocolIssueEvent", "quick_event"]
+__all__ = ["MetaSignalEvent", "PlanEvent", "ProtocolIssueEvent"]
 
 
 class PlanEvent(Event):
@@ -74,14 +74,3 @@ class MetaSignalEvent(Event):
     """The signal, see `loopmend.contracts.MetaSignal`."""
     current_agent_name: str = ""
     """The agent that says so."""
-
-
-def quick_event(kind: Any, **fields: Any) -> Any:
-    """Return an event of which all is fields, which its own constructor would look up one by one.
-
-    >>> quick_event(PlanEvent, selected="ReturnBlocker", rationale="no tokens left").done is None
-    True
-    """
-    event = kind.__new__(kind)
-    BaseModel.__init__(event, **fields)
-    return event

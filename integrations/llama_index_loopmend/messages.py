@@ -27,6 +27,7 @@ __all__ = [
     "core_messages",
     "output_like",
     "question_of",
+    "reply_from",
     "reply_of",
     "selection",
     "text_of",
@@ -36,12 +37,6 @@ __all__ = [
 ]
 
 _TEXTUAL: Final = (TextBlock, ThinkingBlock, ToolCallBlock)
-
-_ROLES: Final = {
-    "system": MessageRole.SYSTEM,
-    "user": MessageRole.USER,
-    "assistant": MessageRole.ASSISTANT,
-}
 
 
 def core_messages(messages: Iterable[ChatMessage]) -> list[Message]:
@@ -84,7 +79,7 @@ def _chat_message(message: Message) -> ChatMessage:
         told: dict[str, Any] = {"tool_call_id": message.call_id}
         return ChatMessage(role=MessageRole.TOOL, content=message.content, additional_kwargs=told)
     if not message.calls:
-        return ChatMessage(role=_ROLES[message.role], content=message.content)
+        return ChatMessage(role=MessageRole(message.role), content=message.content)
     said = ChatMessage(role=MessageRole.ASSISTANT, content=message.content or None)
     said.blocks += [
         ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=call.arguments)
@@ -105,22 +100,27 @@ def question_of(messages: Sequence[ChatMessage]) -> str:
 
 
 def reply_of(output: AgentOutput) -> Reply:
-    """Return an output as the core takes it: calls that are whole, and those that are not.
+    """Return an output as the core takes it."""
+    return reply_from(output.response, output.tool_calls, output.raw)
+
+
+def reply_from(message: ChatMessage, calls: Iterable[ToolSelection] = (), raw: Any = None) -> Reply:
+    """Return what a model said as the core takes it: calls that are whole, and those that are not.
 
     Clients complete arguments that were cut off, or leave them out, so what really arrived counts
     where it is there.
     """
-    blocks = output.response.blocks
+    blocks = message.blocks
     cut = {b.tool_call_id: b for b in blocks if isinstance(b, ToolCallBlock) and _is_cut(b)}
     whole, broken = [], []
-    for call in output.tool_calls:
+    for call in calls:
         if (block := cut.get(call.tool_id)) is not None:
             broken.append(NativeCall(block.tool_name, block.tool_kwargs, call.tool_id))
         else:
             whole.append(NativeCall(call.tool_name, call.tool_kwargs, call.tool_id))
-    reason = finish_reason_of(output.raw)
+    reason = finish_reason_of(raw)
     more = any(not isinstance(block, _TEXTUAL) for block in blocks)
-    return Reply(text_of(output), tuple(whole), tuple(broken), reason, holds_more=more)
+    return Reply(message.content or "", tuple(whole), tuple(broken), reason, holds_more=more)
 
 
 def _is_cut(block: ToolCallBlock) -> bool:

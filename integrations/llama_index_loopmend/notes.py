@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, Final
+
+from llama_index_loopmend.beside import Beside
 
 __all__ = ["NOTES_KEY", "Notes"]
 
@@ -12,6 +13,8 @@ NOTES_KEY: Final = "loopmend"
 
 _KEPT: Final = 20
 _ISSUE: Final = "issue"
+# What went wrong at the end of the last run with a memory.
+_last_runs: Final[Beside[Any]] = Beside()
 
 
 class Notes:
@@ -67,21 +70,3 @@ class Notes:
 
     def _copy(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return dict(self.kept), dict(self.turn)
-
-
-class _LastRuns:
-    """What went wrong at the end of the last run with a memory, while that memory exists."""
-
-    def __init__(self) -> None:
-        self._held: dict[int, tuple[weakref.ref[Any], Any]] = {}
-
-    def get(self, memory: object) -> Any:
-        found = self._held.get(id(memory))
-        return found[1] if found is not None and found[0]() is memory else None
-
-    def put(self, memory: object, issue: Any) -> None:
-        key = id(memory)
-        self._held[key] = weakref.ref(memory, lambda _: self._held.pop(key, None)), issue
-
-
-_last_runs: Final = _LastRuns()

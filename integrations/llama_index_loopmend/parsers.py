@@ -156,8 +156,9 @@ class TolerantReActOutputParser(ReActOutputParser):
         """
         if not turn.actions and turn.failure is not None:
             # A hook that looks after the step has words of its own.
-            here = reading.get()
-            words = self._words(turn.failure) if here is None else turn.failure.message
+            words = turn.failure.message
+            if reading.get() is None:
+                words = correction(turn.failure, "react", self._toolbox, answer_label="Answer")
             raise ActionParseException(output, turn, turn.failure, words)
         action = turn.actions[0] if turn.actions else Answer(output.strip())
         if isinstance(action, ToolCall):
@@ -173,9 +174,6 @@ class TolerantReActOutputParser(ReActOutputParser):
     def toolbox(self) -> Toolbox | None:
         """The available tools, in the core's form."""
         return self._toolbox
-
-    def _words(self, failure: Failure) -> str:
-        return correction(failure, "react", self._toolbox, answer_label="Answer")
 
     @override
     def parse(self, output: str, is_streaming: bool = False) -> ReasoningStep:

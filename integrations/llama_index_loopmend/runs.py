@@ -14,25 +14,12 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any, Final
 
-from llama_index.core.agent.workflow import (
-    AgentInput,
-    AgentOutput,
-    AgentSetup,
-    AgentStream,
-    ToolCall,
-    ToolCallResult,
-)
+from llama_index.core.agent.workflow import AgentOutput, AgentSetup, ToolCall, ToolCallResult
 from llama_index.core.base.llms.types import ChatMessage, ThinkingBlock, ToolCallBlock
 from workflows.errors import WorkflowCancelledByUser, WorkflowRuntimeError, WorkflowTimeoutError
-from workflows.events import (
-    InputRequiredEvent,
-    StopEvent,
-    WorkflowCancelledEvent,
-    WorkflowFailedEvent,
-    WorkflowTimedOutEvent,
-)
+from workflows.events import StopEvent
 
-from llama_index_loopmend.events import ProtocolIssueEvent
+from llama_index_loopmend.messages import question_of
 from llama_index_loopmend.provider import tokens_of
 from llama_index_loopmend.steps import ASKED, ENDED, PLAN, REFUSED
 from loopmend.reading.response import read_response
@@ -49,9 +36,7 @@ _ORIGINS: Final = {
     "call_tool": "tool",
     "aggregate_tool_results": "tool",
 }
-# By name: older workflows tell no more of an error.
 _OURS: Final = "NormalizationError"
-_REFUSALS: Final = ("retry", "gave_up")
 _HOST_ERRORS: Final = (WorkflowRuntimeError, WorkflowTimeoutError)
 _CANCELS: Final = (WorkflowCancelledByUser, asyncio.CancelledError)
 
@@ -59,24 +44,22 @@ _CANCELS: Final = (WorkflowCancelledByUser, asyncio.CancelledError)
 class Run:
     """A run that is going on, told by its events.
 
-    >>> run = Run(id="run-1")
+    >>> run = Run("run-1")
     >>> run.see(StopEvent(result="Oslo"))
     >>> run.trace().answer, run.trace().reason
     ('Oslo', 'final_answer')
     """
 
-    def __init__(  # noqa: PLR0913 - all by name
+    def __init__(  # noqa: PLR0913 - all but one by name
         self,
+        id: str,
         *,
-        id: str | None = None,
         max_iterations: int | None = None,
         question: str | None = None,
         max_seconds: float | None = None,
         tools: Sequence[str] | None = None,
         parent: str | None = None,
     ) -> None:
-        self.ended = False
-        """Whether it is known how the run ended."""
         self.id = id
         """The run's id."""
         self._limits = Limits(max_iterations, max_seconds)
@@ -87,10 +70,7 @@ class Run:
         self._steps: list[Step] = []
         self._asked_at: float | None = None
         self._called_at: dict[str, float] = {}
-        self._streamed: AgentStream | None = None
-        self._refused: list[dict[str, str]] = []
-        self._unasked = False
-        self._waiting = False
+        self._generated = False
         self._ended_by: str | None = None
         self._failed_in: str | None = None
         self._answer: str | None = None
@@ -101,22 +81,17 @@ class Run:
 
     def see(self, event: object) -> None:
         """Take in an event; one that says nothing about the run is passed over."""
-        if isinstance(event, AgentStream):
-            self._streamed = event
-            return
-        self._waiting = isinstance(event, InputRequiredEvent)
-        if isinstance(event, (AgentInput, AgentSetup)):
-            self._asks(event.input)
+        if isinstance(event, AgentSetup):
+            self._asked_at = perf_counter()
+            self._question = self._question or question_of(event.input) or None
         elif isinstance(event, AgentOutput):
             self._says(event)
         elif isinstance(event, ToolCall):
             self._called_at[event.tool_id] = perf_counter()
         elif isinstance(event, ToolCallResult):
             self._observes(event)
-        elif isinstance(event, ProtocolIssueEvent):
-            self._refuses(event)
         elif isinstance(event, StopEvent):
-            self._stops(event)
+            self._answers(event.result)
 
     def stopped_with(self, result: object) -> None:
         """Take in the output that the run stops with, which may be a last call of the model.
@@ -126,31 +101,32 @@ class Run:
         """
         if isinstance(result, AgentOutput) and self._steps:
             last = self._steps[-1]
-            if last.calls or last.error is not None or str(result).strip() not in last.text:
-                self._says(result)
+            said = str(result).strip() in last.text
+            self._generated = bool(last.calls) or last.error is not None or not said
 
     def step_failed(self, error: BaseException, step: str | None) -> None:
         """Take in what a step of the workflow raised; the run may go on if it is tried again."""
         told = _told(error, step)
-        # Spans do not see what is streamed; an error of a tool may come from another run.
-        named = vars(error).get(REFUSED, ()) if step == _ASKING else ()
-        refused = self._refused or list(named)
+        # An error of a tool may come from another run.
+        refused = list(vars(error).get(REFUSED, ()) if step == _ASKING else ())
         # What the last one says is what the error is about, where that is ours.
-        last = refused.pop() if refused and told.kind == _OURS else None
-        self._flush(refused)
+        last = refused.pop() if refused and told.kind == _OURS else {}
+        self._refuse(refused)
         if isinstance(error, _CANCELS):
             return
         self._failed_in = step
         if told.origin in ("model", "parser"):
-            self._steps.append(self._partial(told, last))
+            text, agent = last.get("text", ""), last.get("agent")
+            seconds = self._since(self._asked_at)
+            self._steps.append(Step(text=text, error=told, seconds=seconds, agent=agent))
 
-    def failed(self, error: BaseException, step: str | None = None) -> None:
-        """Take in what the run raised, and in which step of the workflow."""
-        self._end()
+    def failed(self, error: BaseException) -> None:
+        """Take in what the run raised."""
+        self._seconds = self._since(self._start)
         if isinstance(error, _CANCELS):
             self._reason = StopReason.CANCELLED.value
             return
-        self._error = _told(error, step or self._failed_in)
+        self._error = _told(error, self._failed_in)
         cap = _CAP.search(self._error.message)
         if cap is not None:
             self._limits = replace(self._limits, max_iterations=int(cap[1]))
@@ -158,13 +134,6 @@ class Run:
     def cancelled(self) -> None:
         """Take in that somebody cancelled the run, which is no error."""
         self.failed(asyncio.CancelledError())
-
-    def left(self) -> None:
-        """Take in that nobody looks at the run any more, though it may go on."""
-        if not self.ended:
-            self._end()
-            self._metadata["partial"] = True
-            self._reason = StopReason.INTERRUPTED.value if self._waiting else None
 
     def trace(self) -> Trace:
         """Return the run as a trace."""
@@ -189,39 +158,22 @@ class Run:
         unclear = stop in (StopReason.UNKNOWN, StopReason.HOST_ERROR)
         return trace if unclear else trace.with_reason(stop.value)
 
-    def _asks(self, messages: Sequence[ChatMessage]) -> None:
-        self._streamed = None
-        self._asked_at = perf_counter()
-        if self._question is None:
-            asked = [m.content for m in messages if m.role == "user"]
-            self._question = asked[-1] if asked else None
-
     def _says(self, output: AgentOutput) -> None:
-        # Two outputs with nothing in between: the second may be the call at the cap.
-        self._unasked = bool(self._steps) and self._asked_at is None
-        # Replies that a planned agent refused within the step.
         agent = output.current_agent_name
-        self._flush([{**each, "agent": agent} for each in output.get(REFUSED) or ()])
-        if self._question is None:
-            self._question = output.get(ASKED)
+        self._refuse([{**each, "agent": agent} for each in output.get(REFUSED) or ()])
+        self._question = self._question or output.get(ASKED)
         if (plan := output.get(PLAN)) is not None:
             self._metadata.setdefault("plans", []).append({**plan, "step": len(self._steps)})
         # A planned agent says why it, and not the model, ended the run.
         self._ended_by = output.get(ENDED)
         self._steps.append(_step(output, self._since(self._asked_at)))
-        self._asked_at = self._streamed = None
+        self._asked_at = None
 
-    def _refuses(self, event: ProtocolIssueEvent) -> None:
-        """Keep what was refused, in case that the step does not get to tell it."""
-        if event.outcome in _REFUSALS:
-            told = {"text": event.text, "message": event.message}
-            self._refused.append({**told, "agent": event.current_agent_name})
-
-    def _flush(self, refused: Sequence[dict[str, str]]) -> None:
+    def _refuse(self, refused: Sequence[dict[str, str]]) -> None:
+        """Take in the replies that a planned agent refused within a step."""
         for each in refused:
             error = TraceError("Retry", each["message"], "parser")
             self._steps.append(Step(text=each["text"], error=error, agent=each["agent"]))
-        self._refused = []
 
     def _observes(self, result: ToolCallResult) -> None:
         if not self._steps:
@@ -240,33 +192,15 @@ class Run:
             (*last.observations, seen), key=lambda one: order.get(one.call_id, len(order))
         )
         self._steps[-1] = replace(last, observations=seen_all)
-        # The model is asked next, whether the agent says so or not.
-        self._asked_at = perf_counter()
-
-    def _stops(self, event: StopEvent) -> None:
-        if isinstance(event, WorkflowFailedEvent):
-            error = _exception(event)
-            self.step_failed(error, event.step_name)
-            self.failed(error, event.step_name)
-        elif isinstance(event, WorkflowTimedOutEvent):
-            self._limits = replace(self._limits, max_seconds=event.timeout)
-            at = ", ".join(event.active_steps)
-            self.failed(WorkflowTimeoutError(f"timed out after {event.timeout} s in: {at}"))
-        elif isinstance(event, WorkflowCancelledEvent):
-            self.cancelled()
-        elif event.result is not None:
-            self._answers(event.result)
 
     def _answers(self, result: object) -> None:
-        self._end()
+        self._seconds = self._since(self._start)
         self._answer = str(result)
         shaped = getattr(result, "structured_response", None)
         if shaped is not None:
             self._metadata["structured_response"] = _plain(shaped)
-        if self._unasked:
-            # The cap was reached and the model was made to answer: it is a cap, and the extra
-            # call is not one of the steps.
-            self._steps.pop()
+        if self._generated:
+            # The cap was reached and the model was made to answer.
             self._reason = StopReason.MAX_ITERATIONS.value
             self._metadata["early_stopping"] = "generate"
             return
@@ -274,37 +208,8 @@ class Run:
         if self._steps:
             self._steps[-1] = replace(self._steps[-1], answer=self._answer)
 
-    def _end(self) -> None:
-        self.ended = True
-        self._flush(self._refused)
-        if self._streamed is not None:
-            self._steps.append(self._partial(None))
-        self._seconds = self._since(self._start)
-
-    def _partial(self, error: TraceError | None, said: dict[str, str] | None = None) -> Step:
-        """Return the step of a call that did not end, with what is known of it until then."""
-        streamed, self._streamed = self._streamed, None
-        if said is None and streamed is not None:
-            said = {"text": streamed.response, "agent": streamed.current_agent_name}
-        return Step(
-            text=said["text"] if said else "",
-            error=error,
-            seconds=self._since(self._asked_at),
-            agent=said["agent"] if said else None,
-        )
-
     def _since(self, start: float | None) -> float | None:
         return None if start is None else perf_counter() - start
-
-
-def _exception(event: Any) -> BaseException:
-    """Return what was raised; older workflows, before 2.20, only name it."""
-    found = getattr(event, "exception", None)
-    if isinstance(found, BaseException):
-        return found
-    kind = type(event.exception_type.rpartition(".")[2], (Exception,), {})
-    error: Exception = kind(event.exception_message)
-    return error
 
 
 def _told(error: BaseException, step: str | None) -> TraceError:

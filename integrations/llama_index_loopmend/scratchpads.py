@@ -7,35 +7,24 @@ An agent of another kind may keep none that we know of; then `key` is `None`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from llama_index.core.agent.react.types import (
     ActionReasoningStep,
-    BaseReasoningStep,
     ObservationReasoningStep,
     ResponseReasoningStep,
 )
 from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
-from llama_index.core.tools import ToolSelection
 from typing_extensions import override
 
-from llama_index_loopmend.messages import calling, chat_messages, core_messages, text_of
+from llama_index_loopmend.messages import core_messages, text_of
 from loopmend import Message
 from loopmend._repr import written
 from loopmend.mending import Form, NativeCall
 
-__all__ = [
-    "CodePad",
-    "CorrectionStep",
-    "JsonActionStep",
-    "ReasoningPad",
-    "RefusedStep",
-    "Scratchpad",
-    "scratchpad_of",
-]
+__all__ = ["JsonActionStep", "ReasoningPad", "Scratchpad", "scratchpad_of"]
 
 
 class JsonActionStep(ActionReasoningStep):
@@ -54,33 +43,8 @@ class JsonActionStep(ActionReasoningStep):
         )
 
 
-class RefusedStep(BaseReasoningStep):
-    """A reply that was refused, as the model wrote it; kept only while it is asked again.
-
-    >>> RefusedStep(text="Let me see.").get_content()
-    'Let me see.'
-    """
-
-    text: str
-
-    @override
-    def get_content(self) -> str:
-        """Return it as the model is shown it."""
-        return self.text
-
-    @property
-    @override
-    def is_done(self) -> bool:
-        """Tell that the run goes on."""
-        return False
-
-
-class CorrectionStep(ObservationReasoningStep):
-    """What the model is told about a refused reply; kept only while it is asked again.
-
-    >>> CorrectionStep(observation="Call the tool.").get_content()
-    'Call the tool.'
-    """
+class _CorrectionStep(ObservationReasoningStep):
+    """What the model is told about a refused reply; kept only while it is asked again."""
 
     @override
     def get_content(self) -> str:
@@ -89,38 +53,29 @@ class CorrectionStep(ObservationReasoningStep):
 
 
 class Scratchpad:
-    """Messages, as `FunctionAgent` keeps them.
+    """Messages, as `FunctionAgent` and `CodeActAgent` keep them.
 
-    >>> Scratchpad("scratchpad").answer("", "3")[0].content
-    '3'
+    >>> Scratchpad("scratchpad").correction("Call the tool.").content
+    'Call the tool.'
     """
 
-    form: Form = "native"
-    """How the agent asks for calls."""
-
-    def __init__(self, key: str | None) -> None:
+    def __init__(self, key: str | None, form: Form = "native") -> None:
         self.key = key
         """Where in the context's store it is kept."""
+        self.form = form
+        """How the agent asks for calls."""
 
-    def asked(self, messages: Sequence[Message]) -> list[Any]:
-        """Return the entries of what is added when the model is asked again."""
-        return chat_messages(messages)
+    def correction(self, words: str) -> Any:
+        """Return the entry of what the model is told when it is asked again."""
+        return ChatMessage(role=MessageRole.USER, content=words)
+
+    def entries(self, output: AgentOutput, thought: str) -> list[Any]:  # noqa: ARG002 - others do
+        """Return what the agent would have noted of an output."""
+        return [output.response]
 
     def core(self, entries: Sequence[Any]) -> list[Message]:
         """Return the entries as the core's messages."""
         return core_messages(entries)
-
-    def answer(self, thought: str, text: str) -> list[Any]:  # noqa: ARG002 - others keep it
-        """Return the entries of an answer."""
-        return [ChatMessage(role=MessageRole.ASSISTANT, content=text)]
-
-    def calls(self, thought: str, calls: Sequence[ToolSelection]) -> list[Any]:
-        """Return the entries of calls that are made."""
-        return [calling(thought, calls)]
-
-    def entries(self, output: AgentOutput, thought: str) -> list[Any]:  # noqa: ARG002 - as above
-        """Return what the agent would have noted of an output."""
-        return [output.response]
 
     def messages(self, entries: Sequence[Any]) -> list[ChatMessage]:
         """Return the entries as messages, without calls that nobody answered."""
@@ -130,43 +85,34 @@ class Scratchpad:
         return seen
 
     def after_result(self, entries: Sequence[Any]) -> bool:
-        """Tell whether a tool's result came last, so that saying nothing is a way to finish."""
-        return bool(entries) and entries[-1].role == MessageRole.TOOL
+        """Tell whether a tool's result came last, so that saying nothing is a way to finish.
 
-
-class CodePad(Scratchpad):
-    """Messages, as `CodeActAgent` keeps them: its calls are part of the text.
-
-    >>> CodePad("scratchpad").form
-    'code'
-    """
-
-    form = "code"
-
-    @override
-    def asked(self, messages: Sequence[Message]) -> list[Any]:
-        """Return them without calls: providers take those only where tools are on offer."""
-        said = [replace(m, role="user" if m.role == "tool" else m.role, calls=()) for m in messages]
-        return chat_messages(message for message in said if message.content.strip())
+        For a ReAct agent it is none: a form was asked for.
+        """
+        return bool(entries) and getattr(entries[-1], "role", None) == MessageRole.TOOL
 
 
 class ReasoningPad(Scratchpad):
     """Reasoning steps, as `ReActAgent` keeps them.
 
-    >>> ReasoningPad("current_reasoning").answer("", "3")[0].response
-    '3'
+    >>> ReasoningPad("current_reasoning").form
+    'react'
     """
 
-    form = "react"
+    def __init__(self, key: str | None) -> None:
+        super().__init__(key, "react")
 
     @override
-    def asked(self, messages: Sequence[Message]) -> list[Any]:
-        """Return refused replies and corrections as steps."""
+    def correction(self, words: str) -> Any:
+        return _CorrectionStep(observation=words)
+
+    @override
+    def entries(self, output: AgentOutput, thought: str) -> list[Any]:
+        if not output.tool_calls:
+            return [ResponseReasoningStep(thought=thought, response=text_of(output))]
         return [
-            RefusedStep(text=message.content)
-            if message.role == "assistant"
-            else CorrectionStep(observation=message.content)
-            for message in messages
+            JsonActionStep(thought=thought, action=c.tool_name, action_input=c.tool_kwargs)
+            for c in output.tool_calls
         ]
 
     @override
@@ -187,26 +133,6 @@ class ReasoningPad(Scratchpad):
         return found
 
     @override
-    def answer(self, thought: str, text: str) -> list[Any]:
-        """Return the last step."""
-        return [ResponseReasoningStep(thought=thought, response=text)]
-
-    @override
-    def calls(self, thought: str, calls: Sequence[ToolSelection]) -> list[Any]:
-        """Return one action for each call."""
-        return [
-            JsonActionStep(thought=thought, action=c.tool_name, action_input=c.tool_kwargs)
-            for c in calls
-        ]
-
-    @override
-    def entries(self, output: AgentOutput, thought: str) -> list[Any]:
-        """Return the actions, or the answer."""
-        if output.tool_calls:
-            return self.calls(thought, output.tool_calls)
-        return self.answer(thought, text_of(output))
-
-    @override
     def messages(self, entries: Sequence[Any]) -> list[ChatMessage]:
         """Return all steps as one message, as `ReActAgent` writes them to memory."""
         seen = list(entries)
@@ -214,11 +140,6 @@ class ReasoningPad(Scratchpad):
             seen.pop()
         told = "\n".join(step.get_content() for step in seen)
         return [ChatMessage(role=MessageRole.ASSISTANT, content=told)] if told else []
-
-    @override
-    def after_result(self, entries: Sequence[Any]) -> bool:
-        """Tell `False`: a form was asked for, and saying nothing is none."""
-        return False
 
 
 def scratchpad_of(agent: object) -> Scratchpad:
@@ -228,18 +149,20 @@ def scratchpad_of(agent: object) -> Scratchpad:
     True
     """
     kind: Any = type(agent)
-    pad, field = _kind_of_pad(kind)
-    return pad(getattr(agent, field) if field else None)
+    field, form = _kind_of_pad(kind)
+    if form == "react":
+        return ReasoningPad(getattr(agent, field or ""))
+    return Scratchpad(getattr(agent, field) if field else None, form)
 
 
 @lru_cache(maxsize=256)
-def _kind_of_pad(kind: Any) -> tuple[type[Scratchpad], str | None]:
+def _kind_of_pad(kind: Any) -> tuple[str | None, Form]:
     # Looked up in the class: asking an instance for what it does not have takes its time.
     known = getattr(kind, "model_fields", {})
     if "reasoning_key" in known:
-        return ReasoningPad, "reasoning_key"
+        return "reasoning_key", "react"
     field = "scratchpad_key" if "scratchpad_key" in known else None
-    return CodePad if "code_execute_fn" in known else Scratchpad, field
+    return field, "code" if "code_execute_fn" in known else "native"
 
 
 def _has_calls(message: ChatMessage) -> bool:

@@ -1,50 +1,45 @@
-"""A step of an agent with hooks: they are asked before it and after it, and it is taken so."""
+"""A step of an agent, as its hooks see it, and what its output tells besides the answer."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Union
+from typing import Any, Final
 
-from llama_index.core.agent.workflow import AgentInput, AgentOutput, ToolCallResult
+from llama_index.core.agent.workflow import ToolCallResult
 from llama_index.core.agent.workflow.agent_context import AgentContext
 from llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemory
 from llama_index.core.tools import AsyncBaseTool
-from pydantic import BaseModel
 from workflows.events import Event
 
-from llama_index_loopmend.decoding import decoding_arguments
-from llama_index_loopmend.hooks.protocol import Answer, AskAgain, HandOver, StepHook
-from llama_index_loopmend.messages import (
-    chat_messages,
-    core_messages,
-    question_of,
-    selection,
-    told,
+from llama_index_loopmend.hooks.protocol import (
+    StepHook,
 )
-from llama_index_loopmend.notes import NOTES_KEY, Notes
-from llama_index_loopmend.parsers import Reading, reading
+from llama_index_loopmend.messages import (
+    question_of,
+)
+from llama_index_loopmend.notes import Notes
+from llama_index_loopmend.parsers import Reading
 from llama_index_loopmend.schemas import cached_toolbox
-from llama_index_loopmend.scratchpads import Scratchpad, scratchpad_of
-from loopmend.mending import constrained
+from llama_index_loopmend.scratchpads import Scratchpad
 from loopmend.reading import Toolbox
 
 __all__ = [
     "ASKED",
+    "CALLS",
+    "COUNT",
     "ENDED",
     "HANDOFF",
-    "JUDGED",
+    "OWN_WORDS",
     "PLAN",
     "REFUSED",
     "UNKEPT",
     "AgentStep",
-    "TakeStep",
-    "take_step",
 ]
 
 ASKED: Final = "asked"
@@ -55,23 +50,18 @@ PLAN: Final = "loopmend_plan"
 """Where an `AgentOutput` tells the plan of its step."""
 REFUSED: Final = "loopmend_refused"
 """Where an `AgentOutput` or an exception tells which replies were refused before it."""
-JUDGED: Final = "judged"
-"""Where a step's `local` tells that a hook judges the replies."""
+OWN_WORDS: Final = "loopmend_own_words"
+"""Where an `AgentOutput` tells that its answer is not the model's, so that nobody structures it."""
 UNKEPT: Final = "loopmend_unkept"
 """Where an `AgentOutput` tells that its answer may have to be written to memory."""
 HANDOFF: Final = "handoff"
 """The name that LlamaIndex reserves for its tool to hand over with."""
 
-TakeStep = Callable[
-    [Any, list[ChatMessage], Sequence[AsyncBaseTool], BaseMemory], Awaitable[AgentOutput]
-]
-"""An agent's own `take_step`."""
-OnError = Callable[[BaseException], Union[AskAgain, Answer, None]]
-
 _AGENTS: Final = re.compile(r"\{['\"].*['\"]\}", re.DOTALL)
-_COUNT: Final = "num_iterations"
-_CALLS: Final = "current_tool_calls"
-_MOST_ASKED: Final = 10  # times in a step, whatever hooks say
+COUNT: Final = "num_iterations"
+"""Where LlamaIndex counts the steps of a run."""
+CALLS: Final = "current_tool_calls"
+"""Where LlamaIndex keeps the calls of a run with their results."""
 
 
 @dataclass
@@ -98,12 +88,10 @@ class AgentStep:
     """How the agent keeps what it did."""
     held: list[Any]
     """The scratchpad as it was before the step."""
+    hooks: Sequence[StepHook] = ()
+    """Who is asked."""
     local: dict[Any, Any] = field(default_factory=dict)
     """What hooks keep until the end of the step."""
-    on_reply: list[Callable[[AgentOutput], object]] = field(default_factory=list)
-    """Called with each reply of the model, before any hook judges it."""
-    on_error: list[OnError] = field(default_factory=list)
-    """Called with what asking the model raised; may say what to do instead of raising it."""
     reading: Reading | None = None
     """What the agent's own parser reads for a hook."""
     refused: list[dict[str, str]] = field(default_factory=list)
@@ -122,7 +110,7 @@ class AgentStep:
     @property
     def iteration(self) -> int:
         """How many steps this run has taken."""
-        return self.stored.get(_COUNT) or 0
+        return self.stored.get(COUNT) or 0
 
     @property
     def max_iterations(self) -> int | None:
@@ -143,7 +131,7 @@ class AgentStep:
     @property
     def results(self) -> Sequence[ToolCallResult]:
         """The calls of this run with their results, oldest first."""
-        return self.stored.get(_CALLS) or ()
+        return self.stored.get(CALLS) or ()
 
     @cached_property
     def toolbox(self) -> Toolbox:
@@ -179,7 +167,7 @@ class AgentStep:
         LlamaIndex looks at the cap before it looks at the output.
         """
         if self.is_last:
-            await self.ctx.store.set(_COUNT, (self.max_iterations or 0) - 2)
+            await self.ctx.store.set(COUNT, (self.max_iterations or 0) - 2)
 
 
 def _descriptions(told: str) -> dict[str, str]:
@@ -190,181 +178,3 @@ def _descriptions(told: str) -> dict[str, str]:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return {}
     return read if isinstance(read, dict) else {}
-
-
-async def take_step(  # noqa: PLR0913, PLR0917 - the agent's own signature, and whose step it is
-    agent: BaseWorkflowAgent,
-    hooks: Sequence[StepHook],
-    take: TakeStep,
-    ctx: AgentContext,
-    messages: list[ChatMessage],
-    tools: Sequence[AsyncBaseTool],
-    memory: BaseMemory,
-) -> AgentOutput:
-    """Take a step of an agent as its hooks say."""
-    stored = dict((await ctx.store.get_state()).items())
-    pad = scratchpad_of(agent)
-    notes = Notes(stored.get(NOTES_KEY))
-    held = list(stored.get(pad.key) or ()) if pad.key else []
-    step = AgentStep(agent, ctx, messages, tools, memory, stored, notes, pad, held)
-    if stored.get(_COUNT) == 0:
-        notes.start_turn(memory)
-        if any(hook.acts for hook in hooks):
-            await _start_fresh(step, stored)
-    try:
-        output = await _Taking(step, hooks, take).output()
-    except BaseException as error:
-        if step.refused:
-            named = [{**each, "agent": agent.name} for each in step.refused]
-            vars(error)[REFUSED] = named  # some do not let themselves be assigned to
-        raise
-    finally:
-        if (data := notes.changed(memory)) is not None:
-            await ctx.store.set(NOTES_KEY, data)
-    for name, value in ((REFUSED, step.refused), (PLAN, step.local.get(PLAN))):
-        if value:
-            output[name] = value
-    return output
-
-
-async def _start_fresh(step: AgentStep, stored: dict[str, Any]) -> None:
-    """Take away what a run that failed left behind: its reasoning and its calls."""
-    if step.held:
-        step.held = []
-        await step.put([])
-    if stored.pop(_CALLS, None):
-        await step.ctx.store.set(_CALLS, [])
-
-
-class _Taking:
-    """Takes one step."""
-
-    def __init__(self, step: AgentStep, hooks: Sequence[StepHook], take: TakeStep) -> None:
-        self._step = step
-        self._hooks = hooks
-        self._take = take
-        self._shown: list[Any] = []
-        self._heard = False
-
-    async def output(self) -> AgentOutput:
-        """Return what the step comes to."""
-        step, ask = self._step, AskAgain()
-        notes: list[str] = []
-        for hook in self._hooks:
-            before = await hook.before(step)
-            if isinstance(before, Answer):
-                return await self._answer(before)
-            if isinstance(before, HandOver):
-                return await self._hand_over(before)
-            if before is not None:
-                notes += before.notes
-                ask = AskAgain(schema=before.schema or ask.schema)
-        try:
-            decision = await self._taken(notes, ask)
-        except BaseException:
-            # What was asked, refused or not, is no part of the run.
-            if self._shown or self._heard:
-                await step.put(step.held)
-            raise
-        return await self._answer(decision) if isinstance(decision, Answer) else decision
-
-    async def _taken(self, notes: list[str], ask: AskAgain) -> AgentOutput | Answer:
-        step = self._step
-        messages = told(step.messages, notes, apart=step.pad.form != "native")
-        for _ in range(_MOST_ASKED):
-            decision: Any = await self._asked(messages, ask)
-            if isinstance(decision, AgentOutput):
-                self._heard = True
-                decision = await self._judged(decision)
-            if not isinstance(decision, AskAgain):
-                return decision  # type: ignore[no-any-return] # an output or an answer
-            ask = decision
-            self._shown = step.pad.asked(ask.messages)
-            await step.put([*step.held, *self._shown])
-        msg = f"hooks asked the model {_MOST_ASKED} times in one step"
-        raise RuntimeError(msg)
-
-    async def _asked(
-        self, messages: list[ChatMessage], ask: AskAgain
-    ) -> AgentOutput | AskAgain | Answer:
-        """Ask the model, in the agent's own way or with its decoding constrained."""
-        step = self._step
-        token = reading.set(step.reading)
-        try:
-            if ask.schema is not None:
-                output = await self._decoded(messages, ask)
-            else:
-                # Where the agent keeps no scratchpad, what is added stands beside the question.
-                beside = self._shown if step.pad.key is None else []
-                asked = [*messages, *beside]
-                output = await self._take(step.ctx, asked, step.tools, step.memory)
-        except BaseException as error:
-            said = [heard(error) for heard in step.on_error]
-            decision = next((each for each in said if each is not None), None)
-            if decision is not None:
-                return decision
-            raise
-        finally:
-            reading.reset(token)
-        for heard in step.on_reply:
-            heard(output)
-        return output
-
-    async def _decoded(self, messages: list[ChatMessage], ask: AskAgain) -> AgentOutput:
-        """Ask the model without its agent; nothing is noted in the scratchpad."""
-        step, agent = self._step, self._step.agent
-        whole = [*core_messages(messages), *step.pad.core(step.held), *ask.messages]
-        asked = chat_messages(constrained(whole, step.toolbox))
-        step.tell(AgentInput(input=asked, current_agent_name=agent.name))
-        arguments = decoding_arguments(agent.llm, ask.schema or {}) or {}
-        response = await agent.llm.achat(asked, **arguments)
-        raw = response.raw.model_dump() if isinstance(response.raw, BaseModel) else response.raw
-        return AgentOutput(response=response.message, raw=raw, current_agent_name=agent.name)
-
-    async def _judged(self, output: AgentOutput) -> AgentOutput | AskAgain | Answer:
-        """Return what the hooks make of a reply."""
-        step, entries = self._step, None
-        for hook in reversed(self._hooks):
-            after = await hook.after(step, output)
-            if isinstance(after, (AskAgain, Answer)):
-                return after
-            if after is not None and after.output is not None:
-                entries = step.pad.entries(after.output, after.thought)
-                output = after.output
-        if entries is not None:
-            await step.put([*step.held, *entries])
-            if step.pad.key is None:
-                output[UNKEPT] = True
-        elif self._shown and step.pad.key is not None:
-            noted = list(await step.ctx.store.get(step.pad.key, default=[]))
-            await step.put([*step.held, *noted[len(step.held) + len(self._shown) :]])
-        return output
-
-    async def _answer(self, answer: Answer) -> AgentOutput:
-        """Answer in the model's place, and let the agent know, so that it writes it to memory."""
-        step = self._step
-        await step.put([*step.held, *step.pad.answer("", answer.text)])
-        await step.count_answer()
-        output = _said(step, answer.text)
-        output[ENDED] = answer.reason.value
-        output[ASKED] = step.user_text
-        if step.pad.key is None:
-            output[UNKEPT] = True
-        return output
-
-    async def _hand_over(self, over: HandOver) -> AgentOutput:
-        """Hand over with LlamaIndex's own tool, as if the model had asked for it."""
-        step = self._step
-        if over.to not in step.roster:
-            msg = f"`{step.agent_name}` may not hand over to {over.to!r}"
-            raise ValueError(msg)
-        call = selection(HANDOFF, {"to_agent": over.to, "reason": over.reason})
-        await step.put([*step.held, *step.pad.calls(over.reason, [call])])
-        output = _said(step, f"Handing over to {over.to}.")
-        output.tool_calls = [call]
-        return output
-
-
-def _said(step: AgentStep, text: str) -> AgentOutput:
-    said = ChatMessage(role=MessageRole.ASSISTANT, content=text)
-    return AgentOutput(response=said, current_agent_name=step.agent_name)

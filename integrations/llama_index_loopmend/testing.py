@@ -6,6 +6,12 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, Union
 
+from llama_index.core.base.llms.generic_utils import (
+    achat_to_completion_decorator,
+    astream_chat_to_completion_decorator,
+    chat_to_completion_decorator,
+    stream_chat_to_completion_decorator,
+)
 from llama_index.core.base.llms.types import (
     ChatMessage,
     ChatResponse,
@@ -18,7 +24,7 @@ from llama_index.core.base.llms.types import (
     MessageRole,
     ToolCallBlock,
 )
-from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_callback
+from llama_index.core.llms.callbacks import llm_chat_callback
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.llms.llm import ToolSelection
 from pydantic import PrivateAttr
@@ -99,7 +105,8 @@ class ScriptedLLM(FunctionCallingLLM):
         """Say that it can call tools."""
         return LLMMetadata(is_chat_model=True, is_function_calling_model=True)
 
-    def _next(self, messages: Sequence[ChatMessage]) -> ChatMessage:
+    def _next(self, messages: Sequence[ChatMessage], kwargs: dict[str, Any]) -> ChatMessage:
+        self._constrained(kwargs)
         at = len(self._asked)
         self._asked.append(list(messages))
         if at >= len(self.script) and not self.repeat:
@@ -126,22 +133,20 @@ class ScriptedLLM(FunctionCallingLLM):
     @llm_chat_callback()
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Say the next line."""
-        self._constrained(kwargs)
-        return ChatResponse(message=self._next(messages), raw=self.raw)
+        return ChatResponse(message=self._next(messages, kwargs), raw=self.raw)
 
     @override
     @llm_chat_callback()
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Say the next line, after letting other tasks run."""
         await asyncio.sleep(self.pause)
-        self._constrained(kwargs)
-        return ChatResponse(message=self._next(messages), raw=self.raw)
+        return ChatResponse(message=self._next(messages, kwargs), raw=self.raw)
 
     @override
     @llm_chat_callback()
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         """Say the next line in pieces."""
-        return (chunk for chunk in self._chunks(self._next(messages)))
+        return (chunk for chunk in self._chunks(self._next(messages, kwargs)))
 
     @override
     @llm_chat_callback()
@@ -149,7 +154,7 @@ class ScriptedLLM(FunctionCallingLLM):
         self, messages: Sequence[ChatMessage], **kwargs: Any
     ) -> ChatResponseAsyncGen:
         """Say the next line in pieces, letting other tasks run in between."""
-        message = self._next(messages)
+        message = self._next(messages, kwargs)
 
         async def chunks() -> ChatResponseAsyncGen:
             for chunk in self._chunks(message):
@@ -159,45 +164,30 @@ class ScriptedLLM(FunctionCallingLLM):
         return chunks()
 
     @override
-    @llm_completion_callback()
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
         """Say the next line as a completion."""
-        message = self._next([ChatMessage(content=prompt)])
-        return CompletionResponse(text=message.content or "", raw=self.raw)
+        return chat_to_completion_decorator(self.chat)(prompt, **kwargs)
 
     @override
-    @llm_completion_callback()
     async def acomplete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponse:
         """Say the next line as a completion, after letting other tasks run."""
-        await asyncio.sleep(self.pause)
-        message = self._next([ChatMessage(content=prompt)])
-        return CompletionResponse(text=message.content or "", raw=self.raw)
+        return await achat_to_completion_decorator(self.achat)(prompt, **kwargs)
 
     @override
-    @llm_completion_callback()
     def stream_complete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponseGen:
         """Say the next line as a completion in pieces."""
-        message = self._next([ChatMessage(content=prompt)])
-        return (_completion(chunk) for chunk in self._chunks(message))
+        return stream_chat_to_completion_decorator(self.stream_chat)(prompt, **kwargs)
 
     @override
-    @llm_completion_callback()
     async def astream_complete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponseAsyncGen:
         """Say the next line as a completion in pieces, letting other tasks run in between."""
-        message = self._next([ChatMessage(content=prompt)])
-
-        async def chunks() -> CompletionResponseAsyncGen:
-            for chunk in self._chunks(message):
-                yield _completion(chunk)
-                await asyncio.sleep(self.pause)
-
-        return chunks()
+        return await astream_chat_to_completion_decorator(self.astream_chat)(prompt, **kwargs)
 
     @override
     def _prepare_chat_with_tools(
@@ -226,10 +216,6 @@ class ScriptedLLM(FunctionCallingLLM):
             msg = "the message calls no tool"
             raise ValueError(msg)
         return [_selection(block) for block in made]
-
-
-def _completion(chunk: ChatResponse) -> CompletionResponse:
-    return CompletionResponse(text=chunk.message.content or "", delta=chunk.delta, raw=chunk.raw)
 
 
 def _selection(block: ToolCallBlock) -> ToolSelection:

@@ -86,12 +86,9 @@ PUBLIC = {
         *("AskAgain", "HandOver", "LoopGuardHook", "MetaSignalEvent", "MetaSignalHook"),
         *("NormalizationHook", "PlanEvent", "PlannedAgentWorkflow", "PlannedCodeActAgent"),
         *("PlannedFunctionAgent", "PlannedReActAgent", "PlannerStepHook", "Proceed"),
-        *("ProtocolIssueEvent", "RetryingOutputParser", "StepHook", "TolerantReActOutputParser"),
-        *("TraceRecorder", "embedding_match", "record_traces", "with_hooks"),
-    ],
-    "llama_index_loopmend.hooks": [
-        *("Accept", "Answer", "AskAgain", "HandOver", "LoopGuardHook", "MetaSignalHook"),
-        *("NormalizationHook", "PlannerStepHook", "Proceed", "StepHook", "embedding_match"),
+        *("ProtocolIssueEvent", "PydanticOutputParser", "RetryingOutputParser", "StepHook"),
+        *("TolerantReActOutputParser", "TraceRecorder", "ValueParseException"),
+        *("embedding_match", "record_traces", "with_hooks", "with_parsing_retry"),
     ],
     "llama_index_loopmend.testing": ["ScriptedLLM", "call"],
 }

@@ -62,7 +62,7 @@ class Own(StepHook):
     async def after(self, step: AgentStep, output: AgentOutput) -> Accept | AskAgain:
         """Want something to be said."""
         said = output.response.content or step.is_last
-        return Accept() if said else AskAgain.saying("Say something.")
+        return Accept() if said else AskAgain("Say something.")
 
 
 def hooks() -> list[StepHook]:

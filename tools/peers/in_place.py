@@ -267,6 +267,14 @@ def swap_react_parser() -> None:
     rebind(modules_of("llama_index"), {id(theirs): ours})
 
 
+def swap_pydantic_parser() -> None:
+    """Put our parser of values in the place of LlamaIndex's."""
+    theirs = found("llama_index.core.output_parsers.pydantic.PydanticOutputParser")
+    ours = found("llama_index_loopmend.PydanticOutputParser")
+    ours.parse = watched(ours.parse)
+    rebind(modules_of("llama_index"), {id(theirs): ours})
+
+
 _SWAP_AGENT_PARSERS: Final = partial(swap_classes, "langchain_classic.agents", AGENT_PARSERS)
 _MIDDLEWARE: Final = {
     "normalization": "NormalizationMiddleware",
@@ -287,6 +295,7 @@ IN_PLACE: Final[dict[str, Callable[[], None]]] = {
         for way in ("planned", "wrapped", "workflow", "observe", "advise")
     },
     "react-parser": swap_react_parser,
+    "pydantic-parser": swap_pydantic_parser,
     "recorder": partial(add_handler, "langchain_loopmend.TraceRecorder"),
     "idle-handler": partial(add_handler, "langchain_core.callbacks.BaseCallbackHandler"),
     # The classes of agents, in modules called base, insist on a subclass of their own class.

@@ -21,7 +21,7 @@ UV: Final = Path(sys.executable).with_name("uv")
 MINUTES: Final = 10
 """How long one run of a suite may take."""
 SOURCE: Final = "LOOPMEND_PEERS_SOURCE"
-"""The variable of the environment that names a checkout to take tests from, instead of cloning."""
+"""The variable of the environment that names a repository to take tests from, by their tag."""
 PRIVATE: Final = ("LANGCHAIN_", "LANGSMITH_", "PYTEST_", "PYTHONPATH", "COV", "OPENAI_")
 """How the names of variables begin that must not reach a suite."""
 
@@ -99,7 +99,7 @@ SUITES: Final = (
         ("agent", "output_parsers"),
         (
             *("hooks-planned", "hooks-wrapped", "hooks-workflow", "hooks-observe", "hooks-advise"),
-            "react-parser",
+            *("react-parser", "pydantic-parser"),
         ),
         tests="tests",
         source="https://github.com/run-llama/llama_index v{version} llama-index-core",
@@ -222,19 +222,24 @@ class Workshop:
         number = stated_version(suite.package)
         address, tag, inside = suite.source.format(version=number).split()
         folder = self.folder / f"{suite.package}-{number}"
-        checkout = Path(os.environ.get(SOURCE, self.folder / "clone"))
-        if SOURCE not in os.environ and not checkout.is_dir():
+        repository = Path(os.environ.get(SOURCE, self.folder / f"clone-{tag}"))
+        if not repository.is_dir():
             require(
-                *("git", "clone", "--quiet", "--depth", "1", "--branch", tag, address, checkout),
+                *("git", "clone", "--quiet", "--bare", "--depth", "1", "--branch", tag),
+                *(address, repository),
                 otherwise=f"the tests of {suite.package} cannot be had",
             )
-        if not (checkout / inside / suite.tests).is_dir():
-            msg = f"there are no tests in {checkout / inside}"
-            raise Unavailable(msg)
+        packed = self.folder / "tests.tar"
+        # By its tag: the head of a repository tests another version than the one installed.
+        require(
+            *("git", "-C", repository, "archive", "--output", packed, f"refs/tags/{tag}"),
+            *(f"{inside}/{suite.tests}", f"{inside}/pyproject.toml"),
+            otherwise=f"{repository} has no tests of {suite.package} {number}",
+        )
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(checkout / inside / suite.tests, folder / suite.tests)
-        shutil.copy(checkout / inside / "pyproject.toml", folder)
-        return folder
+        with tarfile.open(packed) as tests:
+            tests.extractall(folder, filter="data")
+        return folder / inside
 
     def _environment(self, suite: Suite, needs: Path) -> Path:
         """Return the Python of a new environment with what a suite needs, and loopmend."""

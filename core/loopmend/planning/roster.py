@@ -61,6 +61,8 @@ def match_specialists(text: str, roster: Mapping[str, str]) -> RosterMatch:
     """
     if not isinstance(text, str):
         raise not_text(text, "text")
+    if "@" not in text and not any(map(_JOINT.search, roster)):
+        return RosterMatch()  # nobody can be addressed
     read = text[:_READ]
     shown = _SHOWN.search(read)
     read = read[: shown.start()] if shown else read

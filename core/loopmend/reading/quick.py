@@ -14,6 +14,7 @@ from typing import Final as Constant
 from loopmend.contracts.actions import FinalAnswer, ToolCall
 from loopmend.contracts.signal_detection import STUCK_PHRASES, UNCERTAINTY_PHRASES
 from loopmend.reading.fitting import is_placeholder
+from loopmend.reading.pairs import quick_value
 from loopmend.reading.sections import has_header_lines
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import ReadingConfig, Turn
@@ -25,10 +26,18 @@ _MARKUP: Constant = r"\n\r<`~*{}\[\]|:("
 _LINE: Constant = rf"[^\s{_MARKUP}](?:[^{_MARKUP}]*[^\s{_MARKUP}])?"
 _INPUT: Constant = rf"[^\s{_MARKUP}\"'=](?:[^{_MARKUP}\"=]*[^\s{_MARKUP}\"'=])?"
 _ANSWER: Constant = r"[^\s<`*{\[](?:[^\n\r<`]*[^\s<`])?"
+# What tools with named parameters are given: one flat object, each value a number or plain words.
+_VALUE: Constant = r"(?:-?[0-9]{1,15}|true|false|\"[A-Za-z0-9 ,;!?'-]*\")"
+_OBJECT: Constant = re.compile(
+    rf"Thought: (?P<thought>{_LINE})[ ]?\n"
+    rf"Action: (?P<name>[A-Za-z_](?:[\w.\-]*\w)?)[ ]?\nAction Input: "
+    rf"(?P<input>\{{\"\w+\": {_VALUE}(?:, \"\w+\": {_VALUE})*\}})\s*",
+    re.ASCII,
+)
 _REACT: Constant = re.compile(
     rf"Thought: (?P<thought>{_LINE})[ ]?\n"
     rf"(?:Action: (?P<name>[A-Za-z_](?:[\w.\-]*\w)?)[ ]?\nAction Input: (?P<input>{_INPUT})"
-    rf"|Final Answer: (?P<answer>{_ANSWER}))\s*"
+    rf"|(?:Final )?Answer: (?P<answer>{_ANSWER}))\s*"
 )
 _REFUSED: Constant = frozenset(
     {"none", "null", "na", "nothing", "finish", "final", "respond", "answer", "final_answer"}
@@ -77,6 +86,8 @@ def quick_turn(text: str, tools: Toolbox | None, config: ReadingConfig) -> Turn 
     phrases = config.detect_signals is True
     if text.startswith("Thought: "):
         parts = clean_parts(text)
+        if parts is None and tools is not None and not phrases:
+            return _with_object(text, tools)
         if parts is None or (phrases and _may_signal(text)):
             return None
         thought, name, content, start = parts
@@ -90,6 +101,21 @@ def quick_turn(text: str, tools: Toolbox | None, config: ReadingConfig) -> Turn 
     if config.plain_text == "error" or not is_plain(text) or (phrases and _may_signal(text)):
         return None
     return Turn((FinalAnswer(text.strip()),), span=(0, len(text)))
+
+
+def _with_object(text: str, tools: Toolbox) -> Turn | None:
+    """Return the turn of one thought and one action whose input is a flat object that fits."""
+    match = _OBJECT.fullmatch(text)
+    if match is None or match["name"].lower() in _REFUSED:
+        return None
+    try:
+        given = quick_value(match["input"])
+    except ValueError:  # a key comes twice
+        return None
+    if not fits(match["name"], given, tools):
+        return None
+    action = ToolCall(match["name"], given)
+    return Turn((action,), match["thought"], dialect="react", span=(0, len(text)))
 
 
 def _may_signal(text: str) -> bool:

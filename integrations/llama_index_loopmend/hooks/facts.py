@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Final
 
@@ -99,7 +100,11 @@ class Facts:
 
 
 def facts_of(
-    step: AgentStep, found: RosterMatch, *, tokens_left: int | None, authority: str | None
+    step: AgentStep,
+    found: RosterMatch,
+    tokens_left: int | None,
+    breaker_open: bool | None,  # noqa: FBT001 - as it is told
+    authority: str | None,
 ) -> Facts:
     """Return what the framework tells of a step."""
     own = [tool for tool in step.tools if tool.metadata.name != HANDOFF]
@@ -112,6 +117,7 @@ def facts_of(
         asked_for=found.names,
         asked=found.explicit,
         tokens_left=tokens_left,
+        breaker_open=breaker_open,
         protocol_issue=step.notes.issue,
         issue_streak=step.notes.streak,
         best_score=best_score(step.results),
@@ -125,7 +131,12 @@ def _is_mcp(tool: Any) -> bool:
     makers: list[Any] = [type(tool)]
     if isinstance(tool, FunctionTool):
         makers += [tool.real_fn, tool.async_fn]
-    return any(_MCP.search(getattr(maker, "__module__", None) or "") for maker in makers)
+    return any(_is_mcp_module(getattr(maker, "__module__", None) or "") for maker in makers)
+
+
+@lru_cache(maxsize=256)
+def _is_mcp_module(name: str) -> bool:
+    return _MCP.search(name) is not None
 
 
 def best_score(results: Sequence[Any]) -> float | None:

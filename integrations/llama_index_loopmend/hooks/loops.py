@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from llama_index.core.agent.workflow import AgentOutput, ToolCallResult
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from typing_extensions import override
 
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, Proceed, StepHook
-from llama_index_loopmend.steps import AgentStep
+from llama_index_loopmend.steps import HANDOFF, AgentStep
 from loopmend import LoopPolicy, StopReason, read_response
-from loopmend.mending import CallResult, Nudge, Stop
+from loopmend.mending import (
+    CallResult,
+    Nudge,
+    OnCap,
+    Stop,
+    answer_at_cap,
+    ask_before_cap,
+    check_on_cap,
+)
 
 __all__ = ["LoopGuardHook"]
 
 _DEFAULT: Final = LoopPolicy()
-_FEW: Final = 2
-_LAST: Final = "This is your last step. Answer now, with what you know."
-_LONGEST: Final = 300
-_MOST_FOUND: Final = 5
+_LOG: Final = logging.getLogger(__name__)
 
 
 class LoopGuardHook(StepHook):
@@ -42,7 +48,7 @@ class LoopGuardHook(StepHook):
         stop_after: Any = _DEFAULT.stop_after,
         window: int = _DEFAULT.window,
         exclude_tools: Collection[str] = (),
-        on_cap: Literal["answer", "raise"] = "answer",
+        on_cap: OnCap = "answer",
     ) -> None:
         """Set the limits.
 
@@ -57,9 +63,7 @@ class LoopGuardHook(StepHook):
         Raises:
             ValueError: Not `1 < warn_after <= stop_after`, or `on_cap` is unknown.
         """
-        if on_cap not in ("answer", "raise"):
-            msg = f"on_cap must be 'answer' or 'raise', not {on_cap!r}"
-            raise ValueError(msg)
+        check_on_cap(on_cap)
         self._policy = LoopPolicy(warn_after, stop_after, window, exclude_tools)
         self.on_cap = on_cap
         """What happens in the last step if the model does not answer."""
@@ -67,13 +71,12 @@ class LoopGuardHook(StepHook):
     @override
     async def before(self, step: AgentStep) -> Before:
         """Go on, warn the model, or answer in its place."""
-        made = step.results
-        decision = self._policy.decide(_calls(made, self._policy.window), step.user_text)
+        decision = self._policy.decide(_calls(step.results[-self._policy.window :]), step.user_text)
         if isinstance(decision, Stop):
             return Answer(decision.content)
         notes = [decision.content] if isinstance(decision, Nudge) else []
-        if step.is_last and step.tools and (step.max_iterations or 0) > _FEW:
-            notes.append(_LAST)
+        if step.is_last and step.results:
+            notes.append(ask_before_cap(step.user_text))
         return Proceed(tuple(notes)) if notes else None
 
     @override
@@ -88,42 +91,30 @@ class LoopGuardHook(StepHook):
         return None
 
 
-def _calls(made: Sequence[ToolCallResult], window: int) -> list[CallResult]:
+def _calls(made: Sequence[ToolCallResult]) -> list[CallResult]:
     return [
         CallResult(
             call.tool_name,
             call.tool_kwargs,
             str(call.tool_output.content),
             call.tool_output.is_error,
+            str(call.tool_kwargs.get("to_agent")) if call.tool_name == HANDOFF else None,
         )
-        for call in made[-window:]
+        for call in made
     ]
 
 
 async def _from_findings(step: AgentStep) -> str:
     """Ask the model once more, without tools, or tell what was found if that is of no use."""
-    words = f"You have no steps left. Answer from what the tools returned: {step.user_text}"
-    found = step.pad.messages(step.held)
-    asked = [*step.messages, *found, ChatMessage(role=MessageRole.USER, content=words)]
+    words = ChatMessage(role=MessageRole.USER, content=ask_before_cap(step.user_text))
+    asked = [*step.messages, *step.pad.messages(step.held), words]
     try:
         said = (await step.agent.llm.achat(asked)).message.content or ""
-    except Exception:  # noqa: BLE001 - whatever it is, the run has found something
+    except Exception as error:  # noqa: BLE001 - whatever it is, the run has found something
+        _LOG.debug("no answer at the cap: %r", error)
         said = ""
-    turn = read_response(said, tools=step.toolbox)
-    return _what_was_found(step) if turn.failure is not None else _without_label(said)
-
-
-def _without_label(said: str) -> str:
-    """Return an answer without the label that a ReAct prompt makes models write."""
+    if read_response(said, tools=step.toolbox).failure is not None:
+        return answer_at_cap(_calls(step.results)).content
+    # Without the label that a ReAct prompt makes models write.
     before, label, after = said.rpartition("Answer:")
     return after.strip() if label and "\n" not in before.strip() else said.strip()
-
-
-def _what_was_found(step: AgentStep) -> str:
-    told = f"Stopped after {step.iteration + 1} steps without an answer."
-    results = [call for call in step.results if not call.tool_output.is_error]
-    found = dict.fromkeys(
-        f"{call.tool_name}: {' '.join(str(call.tool_output.content).split())[:_LONGEST]}"
-        for call in results[-_MOST_FOUND:]
-    )
-    return f"{told} What was found: {'; '.join(found)}" if found else told

@@ -36,15 +36,15 @@ def embedding_match(embed_model: BaseEmbedding, *, threshold: float = 0.80) -> M
         named = match_specialists(text, roster)
         if named.explicit or not roster:
             return named
-        new = [does for does in roster.values() if does and does not in known]
+        asked = await embed_model.aget_query_embedding(text)
         if len(known) > _MOST:
             known.clear()
-            new = [does for does in roster.values() if does]
+        held = dict(known)  # another run may change it meanwhile
+        new = [does for does in roster.values() if does and does not in held]
         if new:
-            vectors = await embed_model.aget_text_embedding_batch(new)
-            known.update(zip(new, vectors, strict=True))
-        asked = await embed_model.aget_query_embedding(text)
-        scores = {name: similarity(asked, known[does]) for name, does in roster.items() if does}
+            held.update(zip(new, await embed_model.aget_text_embedding_batch(new), strict=True))
+            known.update(held)
+        scores = {name: similarity(asked, held[does]) for name, does in roster.items() if does}
         fit = [name for name in scores if scores[name] >= threshold]
         fit.sort(key=lambda name: -scores[name])
         return RosterMatch(bool(fit), tuple(fit))

@@ -10,7 +10,7 @@ from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.output_parsers.base import OutputParserException
 from typing_extensions import override
 
-from llama_index_loopmend.decoding import takes_schema
+from llama_index_loopmend.decoding import remember_refusal, takes_schema
 from llama_index_loopmend.events import ProtocolIssueEvent
 from llama_index_loopmend.hooks.protocol import Accept, After, Answer, AskAgain, Proceed, StepHook
 from llama_index_loopmend.mending import (
@@ -24,7 +24,7 @@ from llama_index_loopmend.mending import (
 )
 from llama_index_loopmend.messages import reply_of, text_of, without_calls
 from llama_index_loopmend.parsers import REACT_READING, Reading
-from llama_index_loopmend.steps import ENDED, JUDGED, AgentStep
+from llama_index_loopmend.steps import ENDED, OWN_WORDS, AgentStep
 from loopmend import (
     Ask,
     Done,
@@ -88,9 +88,10 @@ class NormalizationHook(StepHook):
         """
         check_on_failure(on_failure)
         chosen = FailurePattern if patterns is None else map(FailurePattern, patterns)
-        self._policy = RetryPolicy(max_retries, salvage, constrain, patterns=frozenset(chosen))
-        self._on_failure = on_failure
-        self._without_schema: set[int] = set()
+        self.policy = RetryPolicy(max_retries, salvage, constrain, patterns=frozenset(chosen))
+        """How far it goes."""
+        self.on_failure = on_failure
+        """What happens after the last retry."""
 
     @override
     async def before(self, step: AgentStep) -> Proceed:
@@ -99,8 +100,6 @@ class NormalizationHook(StepHook):
         after_result = step.pad.after_result(step.held)
         first = mending.start(step.user_text, after_tool_result=after_result)
         step.local[self] = _Exchange(mending, first.schema is not None)
-        step.local[JUDGED] = True
-        step.on_error.append(lambda error: self._failed(step, error))
         if reads_react(step.agent):
             step.reading = Reading(step.toolbox)
         return Proceed(schema=first.schema)
@@ -123,7 +122,7 @@ class NormalizationHook(StepHook):
     def _mending(self, step: AgentStep) -> Mending:
         # Who did not take two corrections in this turn will not take two more at each step.
         gave_up = step.notes.turn.get(_GAVE_UP)
-        policy = replace(self._policy, max_retries=0) if gave_up else self._policy
+        policy = replace(self.policy, max_retries=0) if gave_up else self.policy
         react = step.pad.form == "react"
         if react and not step.toolbox.tools:
             # Who has no tools cannot be telling what will be done with them.
@@ -145,20 +144,20 @@ class NormalizationHook(StepHook):
         native = step.pad.form == "native" and step.pad.key is not None
         if not native and has_own_say(step.agent):
             return False
-        llm = step.agent.llm
-        return id(llm) not in self._without_schema and takes_schema(llm)
+        return takes_schema(step.agent.llm)
 
-    def _failed(self, step: AgentStep, error: BaseException) -> AskAgain | Answer | None:
+    @override
+    def failed(self, step: AgentStep, error: BaseException) -> AskAgain | Answer | None:
         """Say what to do if asking raised what is only the model's mistake."""
         exchange: _Exchange = step.local[self]
         mending = exchange.mending
         if not isinstance(error, Exception):
             return None
         if exchange.decoded and refuses_schema(error):
-            self._without_schema.add(id(step.agent.llm))
+            remember_refusal(step.agent.llm)
             exchange.decoded = False
             # Why the model is asked again was told before.
-            return AskAgain(mending.unconstrained().messages)
+            return AskAgain(_words(mending.unconstrained()))
         if isinstance(error, OutputParserException):
             # LlamaIndex's own error for parsers, which its agents do not expect of one.
             message = f"The parser refused the reply: {error}"
@@ -183,7 +182,7 @@ class NormalizationHook(StepHook):
         step.refused.append({"text": text_of(output), "message": failure.message})
         _note(step, output, failure, "retry", attempt, words)
         exchange.decoded = ask.schema is not None
-        return AskAgain(ask.messages, ask.schema)
+        return AskAgain(_words(ask), ask.schema)
 
     async def _accepted(
         self, step: AgentStep, exchange: _Exchange, output: AgentOutput, done: Done
@@ -211,8 +210,10 @@ class NormalizationHook(StepHook):
             stands = answer and step.pad.form != "react"
             made = output if stands else without_calls(output, answer or _why(verdict))
             made[ENDED] = StopReason.PARSE_FAIL.value
-        if callable(self._on_failure):
-            return Accept(self._on_failure(verdict, made))
+            if not answer:
+                made[OWN_WORDS] = True
+        if callable(self.on_failure):
+            return Accept(self.on_failure(verdict, made))
         # The agent knows its own output, but not one that the model gave without it.
         return Accept() if made is output and not exchange.decoded else Accept(made)
 
@@ -221,14 +222,14 @@ class NormalizationHook(StepHook):
         output = nothing_said(step.agent_name)
         self._note_end(step, verdict, output)
         made = without_calls(output, _why(verdict))
-        own = self._on_failure(verdict, made) if callable(self._on_failure) else made
+        own = self.on_failure(verdict, made) if callable(self.on_failure) else made
         return Answer(text_of(own), StopReason.PARSE_FAIL)
 
     def _note_end(self, step: AgentStep, verdict: GaveUp, output: AgentOutput) -> None:
         step.notes.note_issue(verdict.failure.pattern.value)
         step.notes.turn[_GAVE_UP] = True
         _note(step, output, verdict.failure, _GAVE_UP)
-        if self._on_failure == "raise":
+        if self.on_failure == "raise":
             step.refused.append({"text": text_of(output), "message": verdict.failure.message})
             raise verdict.error()
 
@@ -263,6 +264,11 @@ def _note(  # noqa: PLR0913, PLR0917 - what an event tells
             current_agent_name=agent,
         )
     )
+
+
+def _words(ask: Ask) -> str:
+    # A refused reply is not shown again, so that there is the correction at most.
+    return "\n\n".join(message.content for message in ask.messages)
 
 
 def _why(verdict: GaveUp) -> str:

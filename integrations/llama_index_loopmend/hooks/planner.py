@@ -12,17 +12,19 @@ from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from typing_extensions import override
 
-from llama_index_loopmend.events import PlanEvent, quick_event
+from llama_index_loopmend.events import PlanEvent
 from llama_index_loopmend.hooks.facts import Facts, can_inspect, facts_of
+from llama_index_loopmend.hooks.normalization import NormalizationHook
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
 from llama_index_loopmend.hooks.providers import Breakers, Budget
 from llama_index_loopmend.mending import judged
-from llama_index_loopmend.steps import JUDGED, PLAN, AgentStep
+from llama_index_loopmend.steps import PLAN, AgentStep
 from loopmend import AdvisedPlan, Mending, Planner, RetryPolicy
 from loopmend._arguments import require_int
 from loopmend.breaker import Breaker
 from loopmend.contracts import PlannedAction
 from loopmend.planning import RosterMatch, action_in_words, match_specialists
+from loopmend.reading.quick import fits
 
 __all__ = ["Compose", "Inspect", "Match", "Observe", "PlannerStepHook"]
 
@@ -49,8 +51,8 @@ class PlannerStepHook(StepHook):
 
     What it plans from comes from the run itself: the roster and its permissions, the tokens that
     the provider reports, the provider's errors, mistakes of the last reply, scores of retrieved
-    nodes, tool results, the conversation. What is unknown sets off no rule. Each step streams a
-    `PlanEvent`.
+    nodes, tool results, the conversation. What is unknown sets off no rule. Each plan streams a
+    `PlanEvent`; it stands until a fact changes.
 
     >>> PlannerStepHook(mode="advise", authority="Creator").mode
     'advise'
@@ -118,62 +120,50 @@ class PlannerStepHook(StepHook):
     @override
     async def before(self, step: AgentStep) -> Before:
         """Plan the step, and act on the plan."""
-        step.on_reply.append(lambda output: self._heard(step, output))
-        step.on_error.append(lambda error: self._breakers.record(step, error))
+        latest = self._latest
         facts, planned = await self._plan(step)
         decision, done, advice = await self._act(step, planned)
         told = list(decision.notes) if isinstance(decision, Proceed) else []
-        event = {
-            "selected": planned.selected.value,
-            "rationale": planned.selected_rationale,
-            "candidates": [
-                {
-                    "action": each.action.value,
-                    "confidence": each.confidence,
-                    "rationale": each.rationale,
-                    "source": source,
-                }
-                for each, source in zip(planned.candidates, planned.sources, strict=True)
-            ],
-            "differences": [difference.message for difference in planned.differences],
-            "known": facts.data(),
-            "done": done,
-            "told": told,
-            "hints": list(planned.hints),
-            "advice": advice,
-            "current_agent_name": step.agent_name,
-        }
-        step.local[PLAN] = event
-        step.tell(quick_event(PlanEvent, **event))
+        # A plan that stands, and changes nothing, was told with the step that it was made for.
+        if latest is None or self._latest is not latest or step.iteration == 0 or done or told:
+            event = _event(facts, planned)
+            event |= {"done": done, "told": told, "advice": advice}
+            event["current_agent_name"] = step.agent_name
+            step.local[PLAN] = event
+            step.tell(PlanEvent(**event))
         return decision
 
     @override
     async def after(self, step: AgentStep, output: AgentOutput) -> After:
         """Look whether the reply broke the protocol, if no other hook has."""
-        if JUDGED not in step.local:
-            mending = Mending(step.toolbox, step.pad.form, policy=_NO_RETRIES)
-            mending.start(step.user_text, after_tool_result=step.pad.after_result(step.held))
-            judged(step, mending, output, None)
-            refused = mending.refused
-            step.notes.note_issue(refused[-1].pattern.value if refused else None)
+        if not any(isinstance(hook, NormalizationHook) for hook in step.hooks):
+            step.notes.note_issue(None if _calls_fit(step, output) else _issue(step, output))
         return None
 
-    def _heard(self, step: AgentStep, output: AgentOutput) -> None:
+    @override
+    def heard(self, step: AgentStep, output: AgentOutput) -> None:
+        """Count what a reply cost; the provider is up."""
         self._breakers.record(step, None)
         self._budget.count(step, output)
+
+    @override
+    def failed(self, step: AgentStep, error: BaseException) -> None:
+        """Tell the breaker."""
+        self._breakers.record(step, error)
 
     async def _plan(self, step: AgentStep) -> tuple[Facts, AdvisedPlan]:
         """Plan a step, unless all is as it was at the latest one."""
         found = await self._fitting(step)
-        left = self._budget.left(step)
-        facts = facts_of(step, found, tokens_left=left, authority=self._authority)
         known = {} if self._observe is None else dict(self._observe(step))
+        left = self._budget.left(step)
         # Asked last: it may let one call through, which has to be made then.
-        if "provider_breaker_open" not in known:
-            facts = replace(facts, breaker_open=self._breakers.is_open(step))
+        told = "provider_breaker_open" in known
+        breaker = None if told else self._breakers.is_open(step)
+        facts = facts_of(step, found, left, breaker, self._authority)
         inspects = self._inspect is not None or can_inspect(step)
         said = tuple(id(m) for m in step.messages if m.role != MessageRole.SYSTEM)
-        key = facts, known, inspects, said, step.user_text, step.pad.form, step.messages
+        asked = step.agent_name, step.user_text, step.pad.form
+        key = facts, known, inspects, said, asked, step.messages
         latest = self._latest
         if latest is not None and latest[0][:-1] == key[:-1]:
             return facts, latest[1]
@@ -190,12 +180,12 @@ class PlannerStepHook(StepHook):
         if step.agent_name in delegated or not (step.user_text and step.tools):
             # Who was handed over to does the work, and is not sent on before that.
             return RosterMatch()
-        asked = step.user_text, {**step.roster, step.agent_name: step.agent.description}
-        memo = step.notes.turn.get("asked_for")
-        if memo is None or memo[0] != [step.agent_name, asked[0], list(asked[1])]:
-            found = self._match(*asked)
+        roster = {**step.roster, step.agent_name: step.agent.description}
+        asked, memo = [step.agent_name, step.user_text, *roster], step.notes.turn.get("asked_for")
+        if memo is None or memo[0] != asked:  # a matcher may be costly
+            found = self._match(step.user_text, roster)
             found = await found if inspect.isawaitable(found) else found
-            memo = [[step.agent_name, asked[0], list(asked[1])], found.explicit, list(found.names)]
+            memo = [asked, found.explicit, list(found.names)]
             step.notes.turn["asked_for"] = memo
         _, explicit, named = memo
         # What comes after the agent's own name is for after its own work.
@@ -248,6 +238,38 @@ class PlannerStepHook(StepHook):
             made = await _awaited(self._compose(step, planned))
             return "composed", [made] if made else []
         return None, []
+
+
+def _event(facts: Facts, planned: AdvisedPlan) -> dict[str, Any]:
+    return {
+        "known": facts.data(),
+        "selected": planned.selected.value,
+        "rationale": planned.selected_rationale,
+        "candidates": [
+            {
+                "action": each.action.value,
+                "confidence": each.confidence,
+                "rationale": each.rationale,
+                "source": source,
+            }
+            for each, source in zip(planned.candidates, planned.sources, strict=True)
+        ],
+        "differences": [difference.message for difference in planned.differences],
+        "hints": list(planned.hints),
+    }
+
+
+def _calls_fit(step: AgentStep, output: AgentOutput) -> bool:
+    """Tell quickly whether an agent made calls that can run, as it does in most steps."""
+    made = [] if output.retry_messages else output.tool_calls
+    return bool(made) and all(fits(c.tool_name, c.tool_kwargs, step.toolbox) for c in made)
+
+
+def _issue(step: AgentStep, output: AgentOutput) -> str | None:
+    mending = Mending(step.toolbox, step.pad.form, policy=_NO_RETRIES)
+    mending.start(step.user_text, after_tool_result=step.pad.after_result(step.held))
+    judged(step, mending, output, None)
+    return mending.refused[-1].pattern.value if mending.refused else None
 
 
 def _proceed(notes: list[str]) -> Proceed | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from llama_index.core.agent.workflow import AgentOutput
 
-from loopmend import Message, StopReason
+from loopmend import StopReason
 
 if TYPE_CHECKING:
     from llama_index_loopmend.steps import AgentStep
@@ -73,19 +73,14 @@ class Accept:
 class AskAgain:
     """Ask the model again; the refused reply leaves no trace in the scratchpad.
 
-    >>> AskAgain.saying("Answer in English.").messages[0].role
-    'user'
+    >>> AskAgain("Answer in English.").words
+    'Answer in English.'
     """
 
-    messages: tuple[Message, ...] = ()
-    """What to add to the conversation while asking; it takes the place of what was added before."""
+    words: str = ""
+    """What to tell it, in the user's name; it takes the place of what was told before."""
     schema: Mapping[str, Any] | None = None
     """A JSON schema for the provider to decode by."""
-
-    @classmethod
-    def saying(cls, words: str) -> AskAgain:
-        """Return what asks again in these words."""
-        return cls((Message("user", words),))
 
 
 Before = Union[Proceed, Answer, HandOver, None]
@@ -116,3 +111,9 @@ class StepHook:
 
     async def after(self, step: AgentStep, output: AgentOutput) -> After:
         """Say whether to use the reply."""
+
+    def heard(self, step: AgentStep, output: AgentOutput) -> None:
+        """Take note of each reply of the model, also of those that another hook refuses."""
+
+    def failed(self, step: AgentStep, error: BaseException) -> AskAgain | Answer | None:
+        """Say what to do about an exception of the model or its agent; `None` raises it."""

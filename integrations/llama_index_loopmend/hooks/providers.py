@@ -7,6 +7,7 @@ from typing import Final, Literal
 from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.output_parsers.base import OutputParserException
 
+from llama_index_loopmend.beside import Beside
 from llama_index_loopmend.provider import tokens_of, used_tokens
 from llama_index_loopmend.steps import AgentStep
 from loopmend.breaker import Breaker, CircuitBreaker
@@ -40,15 +41,15 @@ class Breakers:
 
     def __init__(self, shared: Breaker | Literal[False] | None) -> None:
         self._shared = shared
-        # The model is kept with its breaker: an id means nothing once it is gone.
-        self._own: dict[int, tuple[object, CircuitBreaker]] = {}
+        self._own: Beside[CircuitBreaker] = Beside()
 
     def of(self, llm: object) -> Breaker | None:
         """Return the breaker of a model."""
-        if self._shared is None:
-            known = self._own.get(id(llm))
-            return (known or self._own.setdefault(id(llm), (llm, CircuitBreaker())))[1]
-        return self._shared or None
+        if self._shared is not None:
+            return self._shared or None
+        if (known := self._own.get(llm)) is None:
+            self._own.put(llm, known := CircuitBreaker())
+        return known
 
     def is_open(self, step: AgentStep) -> bool | None:
         """Ask a breaker, unless it let a call through that was not made yet."""

@@ -119,7 +119,27 @@ react = st.builds(
         inputs,
         st.sampled_from(["", "\n", "\n\n", " "]),
     )
-    | st.builds("Final Answer: {}{}".format, inputs | prose, st.sampled_from(["", "\n", " \n "])),
+    | st.builds(
+        "{}Answer: {}{}".format,
+        st.sampled_from(["Final ", ""]),
+        inputs | prose,
+        st.sampled_from(["", "\n", " \n "]),
+    ),
+)
+objects = st.builds(
+    "Thought: {}\nAction: {}\nAction Input: {{{}}}{}".format,
+    lines,
+    names,
+    st.lists(
+        st.builds(
+            '"{}": {}'.format,
+            st.sampled_from(["q", "n", "o", "c", "base", "to", "input", "Action"]),
+            st.sampled_from(["1", "-7", "01", "true", "false", "null", "1.5"])
+            | (lines | inputs).map('"{}"'.format),
+        ),
+        max_size=3,
+    ).map(", ".join),
+    st.sampled_from(["", "\n", " \n\n"]),
 )
 _MANY = settings(
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
@@ -139,6 +159,26 @@ def test_clean_lines_are_read_alike(
 ) -> None:
     """A thought and an action or an answer in plain lines are the same either way."""
     _agree(text, tools, config)
+
+
+@_MANY
+@given(objects, st.sampled_from(BOXES), st.sampled_from(CONFIGS))
+def test_objects_are_read_alike(text: str, tools: Toolbox | None, config: ReadingConfig) -> None:
+    """A flat object as the input is the same either way."""
+    _agree(text, tools, config)
+
+
+def test_an_object_is_read_the_short_way() -> None:
+    """What well-behaved models write for a tool with parameters takes no second look."""
+    text = 'Thought: look it up\nAction: find\nAction Input: {"q": "Oslo, Norway", "n": 2}'
+    config = ReadingConfig(detect_signals=False)
+    turn = quick_turn(text, Toolbox([FIND]), config)
+    assert turn is not None
+    assert turn.actions == (ToolCall("find", {"q": "Oslo, Norway", "n": 2}),)
+    for other in ('{"q": "a", "q": "b"}', '{"n": 2}', '{"q": "string"}'):
+        changed = text.replace('{"q": "Oslo, Norway", "n": 2}', other)
+        assert quick_turn(changed, Toolbox([FIND]), config) is None
+    assert quick_turn(text.replace("find", "finish"), Toolbox([FIND]), config) is None
 
 
 @_MANY

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
@@ -11,7 +10,7 @@ from llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent
 from llama_index.core.memory import ChatMemoryBuffer
 from workflows.handler import WorkflowHandler
 
-from llama_index_loopmend.recorder import TraceRecorder, record_traces
+from llama_index_loopmend.recorder import record_traces
 from llama_index_loopmend.testing import ScriptedLLM
 from loopmend.traces.trace import Trace
 
@@ -19,7 +18,6 @@ ACT = 'Thought: add them\nAction: add\nAction Input: {"a": 1, "b": 2}'
 FINISH = "Thought: done\nAnswer: 3"
 BAD = "Thought: let me see\nAction:"
 
-Way = Callable[..., Trace]
 Agent = BaseWorkflowAgent | AgentWorkflow
 
 
@@ -61,19 +59,8 @@ def start(agent: Agent, question: Any = "1 + 2?", **options: Any) -> WorkflowHan
     return handler
 
 
-def teed(agent: Agent, **options: Any) -> Trace:
-    """Record a run from its stream."""
-
-    async def run() -> Trace | None:
-        return await TraceRecorder().record(start(agent, **options))
-
-    trace = asyncio.run(run())
-    assert trace is not None
-    return trace
-
-
-def watched(agent: Agent, **options: Any) -> Trace:
-    """Record a run from its spans."""
+def recorded(agent: Agent, **options: Any) -> Trace:
+    """Record a run."""
 
     async def run() -> None:
         await asyncio.gather(start(agent, **options), return_exceptions=True)
@@ -82,6 +69,3 @@ def watched(agent: Agent, **options: Any) -> Trace:
         asyncio.run(run())
     (trace,) = recorder.traces
     return trace
-
-
-WAYS: Sequence[Way] = (teed, watched)

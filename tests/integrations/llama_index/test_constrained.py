@@ -18,7 +18,7 @@ from llama_index_loopmend.testing import ScriptedLLM
 from loopmend.breaker import CircuitBreaker
 from loopmend.mending import action_schema
 from tests.integrations.llama_index import planned as planning
-from tests.integrations.llama_index.agents import FINISH, WAYS, Way, add
+from tests.integrations.llama_index.agents import FINISH, add, recorded
 from tests.integrations.llama_index.hooked import hooks
 from tests.integrations.llama_index.mended import (
     ANSWERS,
@@ -371,11 +371,10 @@ def test_wrapped_agents(kind: str) -> None:
 
 
 @both
-@pytest.mark.parametrize("way", WAYS)
-def test_traces(way: Way, kind: str) -> None:
+def test_traces(kind: str) -> None:
     """Each reply is a step, however the model was asked for it."""
     llm = decoding(NARRATED, CALL, NARRATED, ANSWER)
-    trace = way(planning.planned(kind, llm=llm))
+    trace = recorded(planning.planned(kind, llm=llm))
     texts_of = [text for text, _, _ in said(trace)]
     assert texts_of[::2] == [NARRATED, NARRATED]
     assert [error for _, error, _ in said(trace)] == ["Retry", None, "Retry", None]
@@ -384,19 +383,17 @@ def test_traces(way: Way, kind: str) -> None:
 
 
 @both
-@pytest.mark.parametrize("way", WAYS)
-def test_traces_of_failures(way: Way, kind: str) -> None:
+def test_traces_of_failures(kind: str) -> None:
     """What was refused is told once, and is not what the provider failed with."""
     llm = decoding(NARRATED, ConnectionError("down"))
-    trace = way(planning.planned(kind, llm=llm, name="adder"))
+    trace = recorded(planning.planned(kind, llm=llm, name="adder"))
     assert said(trace) == [(NARRATED, "Retry", "adder"), ("", "ConnectionError", None)]
     assert reason(trace) == "provider_error"
 
 
 @both
-@pytest.mark.parametrize("way", WAYS)
-def test_traces_of_runs_that_are_constrained_at_once(way: Way, kind: str) -> None:
+def test_traces_of_runs_that_are_constrained_at_once(kind: str) -> None:
     """The question is known though the agent was never asked."""
     hook = hooks(constrain="always")
-    trace = way(planning.planned(kind, llm=decoding(ANSWER), hook=hook))
+    trace = recorded(planning.planned(kind, llm=decoding(ANSWER), hook=hook))
     assert (trace.answer, reason(trace), trace.question) == ("It is 3.", "final_answer", QUESTION)

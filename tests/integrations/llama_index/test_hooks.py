@@ -105,7 +105,7 @@ class Wanting(StepHook):
     async def after(self, step: AgentStep, output: AgentOutput) -> AskAgain | Accept:
         """Look for the word."""
         said = output.response.content or ""
-        return Accept() if "please" in said else AskAgain.saying("Say please.")
+        return Accept() if "please" in said else AskAgain("Say please.")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -240,3 +240,63 @@ def test_a_reply_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(with_hooks(agent), llm).answer == "3"
     assert reads == [NARRATED, ACT, FINISH]
     assert corrections == ["narrated"]
+
+
+class Wrong(StepHook):
+    """Says what no hook may say."""
+
+    def __init__(self, method: str, said: Any) -> None:
+        self.method, self.said = method, said
+
+    async def before(self, step: AgentStep) -> Any:
+        """Say it before a step."""
+        return self.said if self.method == "before" else None
+
+    async def after(self, step: AgentStep, output: AgentOutput) -> Any:
+        """Say it after a step."""
+        return self.said if self.method == "after" else None
+
+    def failed(self, step: AgentStep, error: BaseException) -> Any:
+        """Say it about an error."""
+        return self.said if self.method == "failed" else None
+
+
+@pytest.mark.parametrize(
+    ("method", "said", "kinds"),
+    [
+        ("before", "Be brief.", "Proceed, Answer, HandOver or None, not str"),
+        ("before", Accept(), "Proceed, Answer, HandOver or None, not Accept"),
+        ("after", True, "Accept, AskAgain, Answer or None, not bool"),
+        ("after", Proceed(), "Accept, AskAgain, Answer or None, not Proceed"),
+        ("failed", "again", "AskAgain, Answer or None, not str"),
+    ],
+)
+def test_what_a_hook_may_say(method: str, said: Any, kinds: str) -> None:
+    """A hook that returns something else is named in the error, with what it may return."""
+    llm = scripted(ConnectionError("down") if method == "failed" else "3")
+    ran = run(with_hooks(native("function", llm), [Wrong(method, said)]), llm)
+    assert isinstance(ran.error, TypeError)
+    assert str(ran.error) == f"`Wrong.{method}` must return {kinds}"
+
+
+class Failing(StepHook):
+    """Makes something of an error."""
+
+    def __init__(self, said: AskAgain | Answer) -> None:
+        self.said = said
+
+    def failed(self, step: AgentStep, error: BaseException) -> AskAgain | Answer:
+        """Go on in spite of it."""
+        return self.said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hook_may_go_on_after_an_error(kind: str) -> None:
+    """What asking the model raised can be an answer, or a reason to ask again."""
+    llm = scripted(ConnectionError("down"))
+    agent = with_hooks(native(kind, llm), [Failing(Answer("Try later."))])
+    assert run(agent, llm).answer == "Try later."
+    llm = scripted(ConnectionError("down"), ANSWERS[kind])
+    agent = with_hooks(native(kind, llm), [Failing(AskAgain())])
+    assert run(agent, llm).error is None
+    assert len(llm.asked) == 2

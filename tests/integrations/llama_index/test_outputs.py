@@ -9,20 +9,25 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from llama_index.core.agent.react.types import ObservationReasoningStep
+from llama_index.core.agent.react.types import ObservationReasoningStep, ResponseReasoningStep
 from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.tools import ToolSelection
 
 from llama_index_loopmend.mending import judged, made_of
-from llama_index_loopmend.messages import core_messages, reply_of, selection, text_of
+from llama_index_loopmend.messages import (
+    calling,
+    chat_messages,
+    core_messages,
+    reply_of,
+    selection,
+    text_of,
+)
 from llama_index_loopmend.provider import finish_reason_of, tokens_of
 from llama_index_loopmend.schemas import toolbox
 from llama_index_loopmend.scratchpads import (
-    CodePad,
     JsonActionStep,
     ReasoningPad,
-    RefusedStep,
     Scratchpad,
     scratchpad_of,
 )
@@ -30,7 +35,7 @@ from loopmend import Done, Mending, Message
 from loopmend.mending import NativeCall
 from loopmend.traces.trace import Tokens
 from tests.core.strategies import emitted_text
-from tests.integrations.llama_index.agents import ACT, FINISH, TOOLS, teed, watched
+from tests.integrations.llama_index.agents import ACT, FINISH, TOOLS, recorded
 from tests.integrations.llama_index.mended import (
     CALLS,
     NARRATED,
@@ -69,7 +74,7 @@ def test_kinds_of_agents() -> None:
     """An agent's fields tell how it asks for calls, whatever its class is called."""
     pads = [scratchpad_of(agent(kind)) for kind in CALLS]
     assert [pad.form for pad in pads] == ["react", "native", "code"]
-    assert [type(pad) for pad in pads] == [ReasoningPad, Scratchpad, CodePad]
+    assert [type(pad) for pad in pads] == [ReasoningPad, Scratchpad, Scratchpad]
     assert [pad.key for pad in pads] == ["current_reasoning", "scratchpad", "scratchpad"]
     assert (scratchpad_of("agent").form, scratchpad_of("agent").key) == ("native", None)
 
@@ -130,11 +135,10 @@ def test_a_value_that_is_no_object_is_named() -> None:
 
 
 def test_reasoning_steps() -> None:
-    """Refused replies show as they were, do not end a run, and are not told of."""
+    """A correction is shown as the user's words and does not end a run."""
     pad = ReasoningPad("current_reasoning")
-    text, correction = pad.asked([Message("assistant", "Hm."), Message("user", "Do it again.")])
-    assert (text.get_content(), correction.get_content()) == ("Hm.", "Do it again.")
-    assert (RefusedStep(text="Hm.").is_done, correction.is_done) == (False, False)
+    correction = pad.correction("Do it again.")
+    assert (correction.get_content(), correction.is_done) == ("Do it again.", False)
     assert pad.after_result([ObservationReasoningStep(observation="3")]) is False
     pending = JsonActionStep(thought="t", action="add", action_input={})
     assert pad.messages([pending]) == []
@@ -145,7 +149,7 @@ def test_reasoning_steps() -> None:
 def test_messages_without_pending_calls() -> None:
     """Calls that nobody answered are left out, wherever the client keeps them."""
     pad = Scratchpad("scratchpad")
-    native_call = pad.calls("Adding.", [selection("add", {"a": 1}, "call_1")])[0]
+    native_call = calling("Adding.", [selection("add", {"a": 1}, "call_1")])
     kept = ChatMessage(role=MessageRole.ASSISTANT, additional_kwargs={"tool_calls": [{}]})
     result = ChatMessage(role=MessageRole.TOOL, content="3")
     assert pad.messages([native_call, result, kept, native_call]) == [native_call, result]
@@ -160,20 +164,14 @@ REFUSED = [
 ]
 
 
-def test_refused_calls_are_shown_with_their_answers() -> None:
-    """A pad of messages keeps calls and answers as they are; one of code keeps what is said."""
-    messages = Scratchpad("scratchpad").asked(REFUSED)
+def test_calls_and_their_answers_come_back_as_they_were() -> None:
+    """The core's messages and LlamaIndex's stand for each other, calls and answers included."""
+    messages: list[Any] = chat_messages(REFUSED)
     assert [message.role.value for message in messages] == ["assistant", "tool", "user"]
     assert messages[0].blocks[1].tool_kwargs == {"a": 1}
     assert messages[1].additional_kwargs == {"tool_call_id": "call_1"}
-    assert Scratchpad("scratchpad").core(messages) == REFUSED
-    code = CodePad("scratchpad").asked([*REFUSED, Message("assistant", " ")])
-    assert [(message.role.value, message.content) for message in code] == [
-        ("assistant", "Adding."),
-        ("user", "Not run."),
-        ("user", "Do it again."),
-    ]
-    (silent,) = Scratchpad("scratchpad").asked([replace(REFUSED[0], content="")])
+    assert core_messages(messages) == REFUSED
+    (silent,) = chat_messages([replace(REFUSED[0], content="")])
     assert [type(block) for block in silent.blocks] == [ToolCallBlock]
 
 
@@ -181,14 +179,14 @@ def test_a_scratchpad_in_the_cores_terms() -> None:
     """Each observation is the result of the first action that has none, and others are said."""
     first, second = (JsonActionStep(thought="", action="add", action_input={"a": n}) for n in "12")
     seen = [ObservationReasoningStep(observation=text) for text in ("one", "two", "more")]
-    steps = [first, second, *seen, RefusedStep(text="Hm.")]
+    steps = [first, second, *seen, ResponseReasoningStep(thought="", response="Hm.")]
     assert ReasoningPad("current_reasoning").core(steps) == [
         Message("assistant", calls=(NativeCall("add", {"a": "1"}, "0"),)),
         Message("assistant", calls=(NativeCall("add", {"a": "2"}, "1"),)),
         Message("tool", "one", call_id="0"),
         Message("tool", "two", call_id="1"),
         Message("tool", "more"),
-        Message("assistant", "Hm."),
+        Message("assistant", "Thought: \nAnswer: Hm."),
     ]
 
 
@@ -211,10 +209,9 @@ def test_nothing_was_found_at_the_cap(kind: str) -> None:
     assert len(ran.prompts[1]) == 2
 
 
-@pytest.mark.parametrize("record", [teed, watched])
-def test_refused_replies_are_part_of_a_trace(record: Any) -> None:
+def test_refused_replies_are_part_of_a_trace() -> None:
     """Who records a planned agent sees what it refused, as steps that failed."""
-    trace = record(planned("react", scripted(NARRATED, ACT, FINISH)))
+    trace: Any = recorded(planned("react", scripted(NARRATED, ACT, FINISH)))
     assert [step.text for step in trace.steps] == [NARRATED, ACT, FINISH]
     assert [step.error is None for step in trace.steps] == [False, True, True]
     assert (trace.answer, trace.steps[0].error.origin) == ("3", "parser")

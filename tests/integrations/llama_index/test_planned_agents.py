@@ -118,7 +118,7 @@ def test_a_run_in_each_way(way: str, kind: str, streaming: bool) -> None:  # noq
     agent, llm = attached(way, kind, CALLS[kind], answer(kind, "3"), streaming=streaming)
     done = run(agent)
     assert done.text == "3"
-    assert [plan.selected for plan in done.plans] == ["ContinueCentralized"] * 2
+    assert [plan.selected for plan in done.plans] == ["ContinueCentralized"]
     assert [call.tool_name for call in done.output.tool_calls] == [
         "execute" if kind == "code" else "add"
     ]

@@ -146,7 +146,7 @@ def test_a_loop_is_nudged_and_then_stopped(kind: str) -> None:
     agent = planned(kind, *[acts[kind]] * 3, hook=hook)
     done = run(agent)
     assert done.text.startswith("Stopped: ")
-    assert len(done.plans) == 4
+    assert len(done.plans) == 1
     assert "2 times with the same arguments" in shown(agent.llm, 2)
     assert "Stopped: " in kept(done.memory)[-1][1]
     assert done.output["loopmend_ended"] == "blocked"
@@ -221,7 +221,7 @@ def test_the_last_step_is_told() -> None:
     agent = planned("function", *acts, "3")
     done = run(agent, max_iterations=3)
     assert done.text == "3"
-    last = "This is your last step."
+    last = "This is the last step"
     assert [last in shown(agent.llm, at) for at in range(3)] == [False, False, True]
 
 

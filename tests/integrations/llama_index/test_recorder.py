@@ -1,4 +1,4 @@
-"""Runs of real LlamaIndex agents become traces, from their stream and from their spans."""
+"""Runs of real LlamaIndex agents become traces."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from llama_index.core.agent.workflow import AgentWorkflow, CodeActAgent, Functio
 from llama_index.core.base.llms.types import ChatMessage, TextBlock, ThinkingBlock, ToolCallBlock
 from llama_index.core.tools import FunctionTool
 
+from llama_index_loopmend.recorder import record_traces
 from llama_index_loopmend.testing import ScriptedLLM, call
 from loopmend.traces.stop import StopReason, stop_of
 from loopmend.traces.trace import Tokens, Trace
 
-from .agents import ACT, BAD, FINISH, WAYS, Way, add, function, react, start, teed, watched
-
-both = pytest.mark.parametrize("way", WAYS)
+from .agents import ACT, BAD, FINISH, add, function, react, recorded, start
 
 
 def reason(trace: Trace) -> StopReason:
@@ -24,10 +23,9 @@ def reason(trace: Trace) -> StopReason:
     return stop_of(trace).reason
 
 
-@both
-def test_a_react_agent(way: Way) -> None:
+def test_a_react_agent() -> None:
     """A ReAct run has a step for each call of the model, with thoughts, calls and results."""
-    trace = way(react(ACT, FINISH))
+    trace = recorded(react(ACT, FINISH))
     first, second = trace.steps
     assert (first.text, first.thought, second.text) == (ACT, "add them", FINISH)
     assert [(c.name, c.arguments) for c in first.calls] == [("add", {"a": 1, "b": 2})]
@@ -41,18 +39,16 @@ def test_a_react_agent(way: Way) -> None:
     assert Trace.from_json(trace.to_json()) == trace
 
 
-@both
-def test_times_are_taken(way: Way) -> None:
+def test_times_are_taken() -> None:
     """The run, its steps and its tools say how long they took."""
-    trace = way(react(ACT, FINISH))
+    trace = recorded(react(ACT, FINISH))
     times = [trace.seconds, *(step.seconds for step in trace.steps)]
     times.append(trace.steps[0].observations[0].seconds)
     assert all(time is not None and 0 <= time < 5 for time in times)
 
 
-@both
 @pytest.mark.parametrize("options", [{}, {"streaming": False}])
-def test_a_function_agent(way: Way, options: dict[str, Any]) -> None:
+def test_a_function_agent(options: dict[str, Any]) -> None:
     """A run of a function-calling agent is the same with and without streaming."""
     two = ChatMessage(
         role="assistant",
@@ -62,7 +58,7 @@ def test_a_function_agent(way: Way, options: dict[str, Any]) -> None:
             ToolCallBlock(tool_call_id="y", tool_name="add", tool_kwargs={"a": 1, "b": 2}),
         ],
     )
-    trace = way(function(two, "It is 3.", **options))
+    trace = recorded(function(two, "It is 3.", **options))
     first, second = trace.steps
     assert (first.text, first.thought) == ("", "both at once")
     assert [(o.call_id, o.failed) for o in first.observations] == [("x", True), ("y", False)]
@@ -74,8 +70,7 @@ def test_a_function_agent(way: Way, options: dict[str, Any]) -> None:
     )
 
 
-@both
-def test_results_in_the_order_of_the_calls(way: Way) -> None:
+def test_results_in_the_order_of_the_calls() -> None:
     """Results of calls that run at the same time stand in the order of the calls."""
 
     async def slow() -> str:
@@ -90,15 +85,14 @@ def test_results_in_the_order_of_the_calls(way: Way) -> None:
     message = ChatMessage(role="assistant", blocks=[*call("slow", "1").blocks])
     message.blocks += call("quick", "2").blocks
     agent = function(message, "Done.", tools=[slow, quick])
-    assert [o.text for o in way(agent).steps[0].observations] == ["slow", "quick"]
+    assert [o.text for o in recorded(agent).steps[0].observations] == ["slow", "quick"]
 
 
-@both
-def test_a_handoff(way: Way) -> None:
+def test_a_handoff() -> None:
     """In a workflow of several agents each step says whose it is."""
     first = function(call("handoff", to_agent="sums", reason="a sum"), name="front")
     second = function(call("add", a=1, b=2), "It is 3.", name="sums")
-    trace = way(AgentWorkflow([first, second], root_agent="front"))
+    trace = recorded(AgentWorkflow([first, second], root_agent="front"))
     assert [step.agent for step in trace.steps] == ["front", "sums", "sums"]
     assert [c.name for step in trace.steps for c in step.calls] == ["handoff", "add"]
     assert "sums" in trace.steps[0].observations[0].text
@@ -106,21 +100,19 @@ def test_a_handoff(way: Way) -> None:
     assert trace.tools == ("add", "fail", "hang", "handoff")
 
 
-@both
-def test_a_code_agent(way: Way) -> None:
+def test_a_code_agent() -> None:
     """The code that a CodeAct agent runs is a call."""
     llm = ScriptedLLM(script=["<execute>print(1 + 2)</execute>", "It is 3."])
     agent = CodeActAgent(code_execute_fn=lambda code: f"ran {len(code)}", llm=llm, tools=[add])
-    trace = way(agent)
+    trace = recorded(agent)
     assert [c.arguments for c in trace.steps[0].calls] == [{"code": "print(1 + 2)"}]
     assert trace.steps[0].observations[0].text == "ran 12"
     assert trace.answer == "It is 3."
 
 
-@both
-def test_a_cap(way: Way) -> None:
+def test_a_cap() -> None:
     """A run that reaches its cap says so, and how many steps it had."""
-    trace = way(react(ACT, ACT), max_iterations=2)
+    trace = recorded(react(ACT, ACT), max_iterations=2)
     assert (trace.reason, trace.iterations, trace.exit_code) == ("max_iterations", 2, 2)
     assert trace.limits.max_iterations == 2
     assert trace.error is not None
@@ -128,22 +120,20 @@ def test_a_cap(way: Way) -> None:
     assert trace.answer is None
 
 
-@both
 @pytest.mark.parametrize("last", [ACT, BAD, "Thought: done\nAnswer: 4"])
-def test_a_cap_that_looks_like_an_answer(way: Way, last: str) -> None:
+def test_a_cap_that_looks_like_an_answer(last: str) -> None:
     """A model that is made to answer at the cap did not finish, and the call is no step."""
     agent = react(ACT, last, "About 3.", early_stopping_method="generate")
-    trace = way(agent, max_iterations=2)
+    trace = recorded(agent, max_iterations=2)
     assert (trace.answer, trace.reason, trace.iterations) == ("About 3.", "max_iterations", 2)
     assert reason(trace) is StopReason.MAX_ITERATIONS
     assert trace.metadata == {"early_stopping": "generate"}
     assert trace.steps[-1].answer is None
 
 
-@both
-def test_retries(way: Way) -> None:
+def test_retries() -> None:
     """What cannot be parsed is a step with an error, and the run goes on."""
-    trace = way(react(BAD, "", FINISH))
+    trace = recorded(react(BAD, "", FINISH))
     bad, empty, good = trace.steps
     assert bad.error is not None
     assert empty.error is not None
@@ -153,8 +143,7 @@ def test_retries(way: Way) -> None:
     assert trace.answer == "3"
 
 
-@both
-def test_a_parser_that_raises(way: Way) -> None:
+def test_a_parser_that_raises() -> None:
     """An error of the output parser ends the run as a parse failure."""
 
     class OutputParserException(Exception):
@@ -165,23 +154,21 @@ def test_a_parser_that_raises(way: Way) -> None:
             msg = "no"
             raise OutputParserException(msg)
 
-    trace = way(react("What?", output_parser=Parser()))
+    trace = recorded(react("What?", output_parser=Parser()))
     assert (trace.reason, trace.iterations) == ("parse_fail", 1)
     assert trace.error is not None
     assert trace.error.origin == "parser"
 
 
-@both
-def test_a_tool_that_raises(way: Way) -> None:
+def test_a_tool_that_raises() -> None:
     """A tool's error is a failed observation; LlamaIndex goes on."""
-    trace = way(function(call("fail", why="no disk"), "Sorry."))
+    trace = recorded(function(call("fail", why="no disk"), "Sorry."))
     (seen,) = trace.steps[0].observations
     assert (seen.text, seen.failed, seen.tool) == ("no disk", True, "fail")
     assert (trace.answer, trace.reason, trace.error) == ("Sorry.", "final_answer", None)
 
 
-@both
-def test_results_that_cannot_be_used(way: Way) -> None:
+def test_results_that_cannot_be_used() -> None:
     """An error in the handling of results ends the run as a tool error."""
 
     class Broken(FunctionAgent):
@@ -190,55 +177,49 @@ def test_results_that_cannot_be_used(way: Way) -> None:
             raise TypeError(msg)
 
     agent = Broken(tools=[add], llm=ScriptedLLM(script=[call("add", a=1, b=2)]))
-    trace = way(agent)
+    trace = recorded(agent)
     assert (trace.reason, trace.exit_code) == ("tool_error", 3)
     assert trace.steps[0].observations[0].text == "3"
 
 
-@both
-def test_a_model_that_raises(way: Way) -> None:
+def test_a_model_that_raises() -> None:
     """A provider's error ends the run, and the failed call is a step."""
-    trace = way(function(call("add", a=1, b=2), ConnectionError("503")))
+    trace = recorded(function(call("add", a=1, b=2), ConnectionError("503")))
     assert (trace.reason, trace.exit_code, trace.iterations) == ("provider_error", None, 2)
     assert trace.error is not None
     assert (trace.error.kind, trace.error.origin) == ("ConnectionError", "model")
     assert trace.steps[1].error == trace.error
 
 
-@both
-def test_an_error_before_the_first_step(way: Way) -> None:
+def test_an_error_before_the_first_step() -> None:
     """A run that cannot start has no steps and no reason that is made up."""
-    trace = way(function(), chat_history=[], question="")
+    trace = recorded(function(), chat_history=[], question="")
     assert (trace.steps, trace.reason, trace.answer) == ((), None, None)
     assert trace.error is not None
     assert trace.error.origin == "host"
 
 
-@both
-def test_a_timeout(way: Way) -> None:
+def test_a_timeout() -> None:
     """A run that takes too long ends with a timeout."""
-    trace = way(function(call("hang"), timeout=0.2))
+    trace = recorded(function(call("hang"), timeout=0.2))
     assert (trace.reason, trace.limits.max_seconds) == ("timeout", 0.2)
     assert [c.name for c in trace.steps[0].calls] == ["hang"]
 
 
-@both
-def test_a_result_that_is_returned_directly(way: Way) -> None:
+def test_a_result_that_is_returned_directly() -> None:
     """A tool's result that is the answer is the answer of its step."""
     direct = FunctionTool.from_defaults(add, return_direct=True)
-    trace = way(function(call("add", a=1, b=2), tools=[direct]))
+    trace = recorded(function(call("add", a=1, b=2), tools=[direct]))
     assert (trace.answer, trace.reason, trace.steps[0].answer) == ("3", "final_answer", "3")
 
 
-@both
-def test_a_structured_answer(way: Way) -> None:
+def test_a_structured_answer() -> None:
     """What the answer was made into is kept beside it."""
     agent = function("It is 3.", structured_output_fn=lambda messages: {"sum": 3})
-    trace = way(agent)
+    trace = recorded(agent)
     assert trace.metadata == {"structured_response": {"sum": 3}}
 
 
-@both
 @pytest.mark.parametrize(
     ("raw", "tokens"),
     [
@@ -250,19 +231,18 @@ def test_a_structured_answer(way: Way) -> None:
         (None, None),
     ],
 )
-def test_tokens(way: Way, raw: Any, tokens: Tokens | None) -> None:
+def test_tokens(raw: Any, tokens: Tokens | None) -> None:
     """What the provider says was used is counted."""
     agent = function("Hello.")
     agent.llm = ScriptedLLM(script=["Hello."], raw=raw)
-    assert way(agent).steps[0].tokens == tokens
+    assert recorded(agent).steps[0].tokens == tokens
 
 
-@both
-def test_arguments_that_are_no_json(way: Way) -> None:
+def test_arguments_that_are_no_json() -> None:
     """Arguments are copied as JSON, and what JSON cannot hold is written as text."""
     odd = ChatMessage(role="assistant", blocks=[TextBlock(text="so")])
     odd.blocks.append(ToolCallBlock(tool_call_id="1", tool_name="add", tool_kwargs={"a": {1, 2}}))
-    trace = way(function(odd, "Done."))
+    trace = recorded(function(odd, "Done."))
     assert trace.steps[0].calls[0].arguments == {"a": "{1, 2}"}
     assert trace.steps[0].thought == "so"
     assert Trace.from_json(trace.to_json()) == trace
@@ -271,23 +251,11 @@ def test_arguments_that_are_no_json(way: Way) -> None:
 def test_a_question_as_a_message() -> None:
     """The question is found whether it is a text, a message or the end of a history."""
 
-    def asked(**given: Any) -> list[str | None]:
-        return [way(function("Hi."), **given).question for way in WAYS]
+    def asked(**given: Any) -> str | None:
+        return recorded(function("Hi."), **given).question
 
-    assert asked(question=ChatMessage(content="Who?")) == ["Who?"] * 2
-    history = [ChatMessage(content="Where?")]
-    assert asked(question=None, chat_history=history) == ["Where?"] * 2
-
-
-def test_both_ways_agree() -> None:
-    """The stream and the spans tell the same, but for ids and times."""
-    traces = [way(react(ACT, BAD, FINISH)) for way in (teed, watched)]
-    first, second = (
-        [(s.text, s.thought, s.answer, s.error, s.agent, s.turn) for s in trace.steps]
-        for trace in traces
-    )
-    assert first == second
-    assert traces[0].scratchpad == traces[1].scratchpad
+    assert asked(question=ChatMessage(content="Who?")) == "Who?"
+    assert asked(question=None, chat_history=[ChatMessage(content="Where?")]) == "Where?"
 
 
 def test_the_host_is_not_changed() -> None:
@@ -298,5 +266,23 @@ def test_the_host_is_not_changed() -> None:
 
     plain = [asyncio.run(outcome(*script)) for script in ([FINISH], [ConnectionError("503")])]
     assert str(plain[0]) == "3"
-    assert str(watched(react(FINISH)).answer) == "3"
+    assert str(recorded(react(FINISH)).answer) == "3"
     assert isinstance(plain[1], ConnectionError)
+
+
+def test_a_run_that_is_cancelled() -> None:
+    """Cancelling a run is no error, and the trace says that it was cancelled."""
+
+    async def run() -> None:
+        handler = start(function(call("hang")))
+        async for event in handler.stream_events():
+            if type(event).__name__ == "ToolCall":
+                await handler.cancel_run()
+        await asyncio.gather(handler, return_exceptions=True)
+
+    with record_traces() as recorder:
+        asyncio.run(run())
+    (trace,) = recorder.traces
+    assert (trace.reason, trace.error, trace.exit_code) == ("cancelled", None, None)
+    assert [c.name for c in trace.steps[0].calls] == ["hang"]
+    assert reason(trace) is StopReason.CANCELLED

@@ -7,7 +7,6 @@ import inspect
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,9 +17,8 @@ from workflows import Workflow, step
 from workflows.events import StartEvent, StopEvent
 
 from llama_index_loopmend import recorder as module
-from llama_index_loopmend.instrumentation import RunSpans, tools_of
-from llama_index_loopmend.recorder import TraceRecorder, record_traces
-from llama_index_loopmend.runs import Run, _exception, _plain
+from llama_index_loopmend.recorder import TraceRecorder, _tools_of, record_traces
+from llama_index_loopmend.runs import Run, _plain
 from llama_index_loopmend.testing import ScriptedLLM, call
 from loopmend.traces.trace import Trace
 
@@ -53,7 +51,7 @@ def kept_apart(traces: Sequence[Trace]) -> None:
         assert trace.answer == last.answer == f"{trace.question} is done"
 
 
-def test_20_runs_at_once_from_their_spans() -> None:
+def test_20_runs_at_once() -> None:
     """Spans of 20 concurrent runs of one agent do not mix."""
     agent = concurrent()
 
@@ -62,19 +60,6 @@ def test_20_runs_at_once_from_their_spans() -> None:
 
     with record_traces() as recorder:
         asyncio.run(runs())
-    kept_apart(recorder.traces)
-
-
-def test_20_runs_at_once_from_their_streams() -> None:
-    """One recorder can follow 20 streams at once, and each call returns its own trace."""
-    agent, recorder = concurrent(), TraceRecorder()
-
-    async def runs() -> list[Trace | None]:
-        return await asyncio.gather(*(recorder.record(start(agent, str(n))) for n in range(20)))
-
-    traces = [trace for trace in asyncio.run(runs()) if trace is not None]
-    assert [t.question for t in traces] == [str(n) for n in range(20)]
-    kept_apart(traces)
     kept_apart(recorder.traces)
 
 
@@ -165,13 +150,13 @@ def test_other_workflows_are_no_agents() -> None:
 
 def test_memory_is_bounded() -> None:
     """Only the newest traces are kept, and `clear` forgets them."""
-    recorder = TraceRecorder(max_traces=2)
 
     async def run(text: str) -> None:
-        await recorder.record(start(function(text)))
+        await start(function(text))
 
-    for text in "abc":
-        asyncio.run(run(text))
+    with record_traces(max_traces=2) as recorder:
+        for text in "abc":
+            asyncio.run(run(text))
     assert [t.answer for t in recorder.traces] == ["b", "c"]
     recorder.clear()
     assert (recorder.traces, recorder.last) == ((), None)
@@ -189,22 +174,20 @@ def span(name: str) -> str:
 
 def test_runs_that_never_end_are_given_up() -> None:
     """No more runs are followed than traces are kept; the oldest are given up."""
-    kept: list[Run] = []
-    spans = RunSpans.following(
-        lambda: True, kept.append, lambda _, do, *given: do(*given), max_runs=2
-    )
+    recorder = TraceRecorder(max_traces=2).attach()
+    spans: Any = recorder._spans
+    recorder.detach()
     agent = react()
     for id in ("1", "2", "3"):
         with instrument_tags({"llamaindex.run_id": id}):
             spans.span_enter(span("ReActAgent.run"), NOTHING, agent)
-    assert spans.open_runs == 2
     for id in ("1", "2"):
         with instrument_tags({"llamaindex.run_id": id}):
             spans.span_exit(span("ReActAgent.run"), NOTHING, agent, None)
-    assert [run.trace().id for run in kept] == ["2"]
-    assert kept[0].trace().limits.max_iterations == 20
-    spans.span_enter(span("ReActAgent.run"), NOTHING, agent)
-    assert spans.open_runs == 1  # a run without an id cannot be told from others
+    assert [trace.id for trace in recorder.traces] == ["2"]
+    assert recorder.traces[0].limits.max_iterations == 20
+    spans.span_enter(span("ReActAgent.run"), NOTHING, agent)  # one without an id is not followed
+    assert list(spans._runs) == ["3"]
 
 
 def test_errors_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -214,14 +197,10 @@ def test_errors_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
         msg = f"no disk for {trace.answer}"
         raise OSError(msg)
 
-    recorder = TraceRecorder(on_trace=bad)
-
     async def run() -> str:
-        handler = start(react(FINISH))
-        await recorder.record(handler)
-        return str(await handler)
+        return str(await start(react(FINISH)))
 
-    with caplog.at_level(logging.WARNING):
+    with record_traces(on_trace=bad) as recorder, caplog.at_level(logging.WARNING):
         assert [asyncio.run(run()) for _ in range(2)] == ["3", "3"]
     said = "recording failed in on_trace, but the run goes on: OSError('no disk for 3')"
     assert [r.getMessage() for r in caplog.records] == [said]
@@ -237,20 +216,17 @@ def test_a_reader_that_fails_breaks_nothing(
         msg = "a bug"
         raise TypeError(msg)
 
-    for name in ("see", "stopped_with", "trace", "left"):
+    for name in ("see", "stopped_with", "trace"):
         monkeypatch.setattr(Run, name, broken)
-    recorder = TraceRecorder()
 
-    async def run() -> tuple[Trace | None, str]:
-        handler = start(react(ACT, FINISH))
-        trace = await recorder.record(handler)
-        return trace, str(await handler)
+    async def run() -> str:
+        return str(await start(react(ACT, FINISH)))
 
-    with record_traces() as watching, caplog.at_level(logging.WARNING):
-        assert asyncio.run(run()) == (None, "3")
-    assert recorder.traces == watching.traces == ()
+    with record_traces() as recorder, caplog.at_level(logging.WARNING):
+        assert asyncio.run(run()) == "3"
+    assert recorder.traces == ()
     hooks = {r.getMessage().split(" in ")[1].split(",")[0] for r in caplog.records}
-    assert hooks == {"tee", "trace", "record", "span_enter", "span_exit", "run_end"}
+    assert hooks == {"span_enter", "span_exit", "run_end", "on_trace"}
 
 
 def test_on_trace() -> None:
@@ -265,13 +241,13 @@ def test_on_trace() -> None:
 def test_to_jsonl(tmp_path: Path) -> None:
     """Traces are written one a line and read back as they are, also with half characters."""
     path = tmp_path / "traces.jsonl"
-    recorder = TraceRecorder()
 
     async def run(text: str) -> None:
-        await recorder.record(start(function(text)))
+        await start(function(text))
 
-    for text in ("naïve \ud83d", "a\nb\u2028c"):
-        asyncio.run(run(text))
+    with record_traces() as recorder:
+        for text in ("naïve \ud83d", "a\nb\u2028c"):
+            asyncio.run(run(text))
     recorder.to_jsonl(path)
     lines = path.read_text("utf-8").split("\n")
     assert lines.pop() == ""
@@ -279,11 +255,11 @@ def test_to_jsonl(tmp_path: Path) -> None:
 
 
 def test_events_that_fit_nothing() -> None:
-    """A result without a step, a stop without a result and a foreign object are passed over."""
-    from llama_index.core.agent.workflow import AgentInput, AgentOutput, ToolCallResult
+    """A result without a step and a foreign object are passed over."""
+    from llama_index.core.agent.workflow import AgentOutput, AgentSetup, ToolCallResult
     from llama_index.core.tools import ToolOutput
 
-    run = Run()
+    run = Run("1")
     output = ToolOutput(content="3", tool_name="add", raw_input={}, raw_output=3)
     run.see(
         ToolCallResult(
@@ -291,26 +267,17 @@ def test_events_that_fit_nothing() -> None:
         )
     )
     run.see(object())
-    run.see(AgentInput(input=[], current_agent_name="a"))
-    run.see(StopEvent())
+    run.see(AgentSetup(input=[], current_agent_name="a"))
     run.stopped_with(AgentOutput(response=ChatMessage(content="x"), current_agent_name="a"))
     run.stopped_with(None)
-    assert not run.ended
-    assert run.trace() == Trace(framework="llama_index")
+    assert run.trace() == Trace(framework="llama_index", id="1")
 
 
 def test_a_step_that_is_cancelled() -> None:
     """A step that is cancelled is no failed call of the model."""
-    run = Run()
+    run = Run("1")
     run.step_failed(asyncio.CancelledError(), "run_agent_step")
     assert run.trace().steps == ()
-
-
-def test_an_error_that_is_only_named() -> None:
-    """What older workflows name instead of handing it over is told in the same words."""
-    named = SimpleNamespace(exception_type="openai.RateLimitError", exception_message="429")
-    error = _exception(named)
-    assert (type(error).__name__, str(error)) == ("RateLimitError", "429")
 
 
 def test_arguments_in_a_circle() -> None:
@@ -324,5 +291,5 @@ def test_tools_that_are_not_known() -> None:
     """Tools that are looked up for each question have no fixed names."""
     agent = function()
     agent.tool_retriever = object()  # type: ignore[assignment]
-    assert tools_of(agent) is None
-    assert tools_of(function(tools=None)) == ()
+    assert _tools_of(agent) is None
+    assert _tools_of(function(tools=None)) == ()

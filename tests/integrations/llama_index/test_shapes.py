@@ -261,6 +261,8 @@ def test_shapes(name: str) -> None:
     ways = [Made(hooked=hooked) for hooked in (False, True)]
     ends = [asyncio.run(_run(SHAPES[name], made)) for made in ways]
     assert ends[0] == ends[1]
+    if name == "parallel calls":  # which of them ends first is nobody's
+        ways[0].seen, ways[1].seen = (sorted(way.seen) for way in ways)
     if name == "fifty_at_once":  # what is streamed is cut differently
         ways[0].seen, ways[1].seen = (sorted({*way.seen}) for way in ways)
     assert ways[0].seen == ways[1].seen

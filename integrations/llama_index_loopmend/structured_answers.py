@@ -1,0 +1,69 @@
+"""The end of a run whose agent has an `output_cls`: its answer as a value, with retries."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from llama_index.core.agent.utils import generate_structured_response
+from llama_index.core.agent.workflow import AgentOutput, AgentStreamStructuredOutput
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.workflow import StopEvent
+
+from llama_index_loopmend.hooks.normalization import NormalizationHook
+from llama_index_loopmend.steps import OWN_WORDS
+from llama_index_loopmend.structured_llms import with_parsing_retry
+
+__all__ = ["finished"]
+
+
+async def finished(agent: Any, ctx: Any, output: AgentOutput, output_cls: Any) -> StopEvent | None:
+    """End a run as LlamaIndex does, or return `None` if LlamaIndex should go on by itself.
+
+    What loopmend wrote in the model's place is no answer: nobody is asked to structure it. A value
+    is asked for again if it does not fit, where a hook mends replies.
+    """
+    ours = output.get(OWN_WORDS)
+    mends = next((hook for hook in agent.hooks if isinstance(hook, NormalizationHook)), None)
+    if not ours and (output_cls is None or mends is None or not await _is_final(ctx, output)):
+        return None
+    memory = await ctx.store.get("memory")
+    done = await agent.finalize(ctx, output, memory)
+    done.tool_calls.extend(await ctx.store.get("current_tool_calls", default=[]))
+    await ctx.store.set("current_tool_calls", [])
+    if not ours and mends is not None:
+        await _structure(agent, ctx, done, await memory.aget(), output_cls, mends)
+    return StopEvent(result=done)
+
+
+async def _is_final(ctx: Any, output: AgentOutput) -> bool:
+    """Tell whether LlamaIndex would take an output for the answer: before the cap it counts."""
+    count = await ctx.store.get("num_iterations", default=0)
+    before_cap = count + 1 < await ctx.store.get("max_iterations", default=count + 2)
+    return before_cap and not output.tool_calls and not output.retry_messages
+
+
+async def _structure(  # noqa: PLR0913, PLR0917 - what LlamaIndex does in one long method
+    agent: Any,
+    ctx: Any,
+    output: AgentOutput,
+    messages: list[ChatMessage],
+    output_cls: Any,
+    mends: NormalizationHook,
+) -> None:
+    """Ask for the value of an answer as LlamaIndex does, and again if it does not fit."""
+    if agent.system_prompt:
+        system = ChatMessage(role=MessageRole.SYSTEM, content=agent.system_prompt)
+        messages = [system, *messages]
+    policy = mends.policy
+    llm = with_parsing_retry(agent.llm, max_retries=policy.max_retries, constrain=policy.constrain)
+    try:
+        value = await generate_structured_response(messages, llm, output_cls)
+    except Exception as error:  # whatever it is, LlamaIndex only warns of it
+        if mends.on_failure == "raise":
+            raise
+        said = f"There was a problem with the generation of the structured output: {error}"
+        warnings.warn(said, stacklevel=2)
+        return
+    output.structured_response = value
+    ctx.write_event_to_stream(AgentStreamStructuredOutput(output=value))
