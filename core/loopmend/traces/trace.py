@@ -112,6 +112,8 @@ class Step:
     """Which agent took the step, if there are several."""
     id: str | None = None
     """The framework's own name for the step, such as a span or run id."""
+    request: int = 0
+    """Which of the user's requests it serves, from 0: who asks again gets calls again."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "calls", tuple(self.calls))

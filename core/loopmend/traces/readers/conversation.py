@@ -52,15 +52,19 @@ def drafts_of(said: Sequence[Said]) -> list[Draft]:
     """Return the steps of a conversation."""
     drafts: list[Draft] = []
     fresh = True  # whether the next item of a reply starts a new one
+    request = 0
     for at, each in enumerate(said):
         if each.role == "assistant":
             if each.item and not fresh and drafts:
                 drafts[-1].add(each)
             else:
                 drafts.append(_draft(each, said[at + 1] if at + 1 < len(said) else None))
+                drafts[-1].request = request
             fresh = not each.item
         else:
             fresh = True
+            if each.role == "user" and each.text and drafts:
+                request = drafts[-1].request + 1
             _observe(drafts, each)
     return drafts
 

@@ -70,6 +70,8 @@ class Draft:
     finish: str | None = None
     """Why the provider says the reply ended."""
     seconds: float | None = None
+    request: int = 0
+    """Which of the user's requests it serves."""
     executed_text: bool = False
     """Whether its calls stand in its text."""
     reads: bool = True
@@ -140,6 +142,7 @@ class Draft:
             self.seconds,
             self.agent,
             self.id,
+            self.request,
         )
 
 

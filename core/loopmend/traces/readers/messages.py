@@ -250,7 +250,8 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
         item,
     )
     if held.results and not said.calls:  # results in a user's message are the tool's words
-        said.results = []
+        # and what stands beside them is the host's note, not another request
+        said.results, said.role = [], "system" if role == "user" else role
         return [Said("tool", results=held.results), said]
     return [said]
 

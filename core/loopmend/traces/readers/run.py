@@ -50,9 +50,15 @@ def read_run(spans: list[Span], trace: Trace, options: ReadOptions) -> Trace:
     without_twins(roots)
     reading = _Reading(trace, spans)
     for root in roots:
+        # A platform keeps one request in a trace; several runs side by side are several requests.
+        reading.request += (
+            root.kind in ("AGENT", "CHAIN") and bool(reading.steps) and not root.parent
+        )
         reading.visit(root)
     drafts = reading.steps or reading.told(roots)
-    outer = [*roots, *reading.outermost[-1:]]
+    # Of pieces whose whole was not recorded, only the last one tells how it ended; a tool never.
+    whole = roots if len(roots) == 1 else [root for root in roots[-1:] if root.kind != "TOOL"]
+    outer = [*whole, *reading.outermost[-1:]]
     error = next((span.error for span in outer if span.error is not None), None)
     reason = trace.reason or next((span.ended for span in outer if span.ended), reading.paused)
     answer = reading.answer if not reason else None
@@ -83,6 +89,7 @@ def read_run(spans: list[Span], trace: Trace, options: ReadOptions) -> Trace:
 class _Reading:
     def __init__(self, trace: Trace, spans: list[Span]) -> None:
         self.steps: list[Draft] = []
+        self.request = 0
         self.answer: str | None = None
         self.question = trace.question
         self.paused: str | None = None
@@ -150,7 +157,7 @@ class _Reading:
     def _run(self, span: Span) -> None:
         """Take what a run was asked, and what it answered."""
         self.question = self.question or _task(span.given)
-        self.tools = self.tools or list(span.tools)
+        self._offered(span)
         said = decoded(span.said)
         if _is_talk(said):
             self.answer = self.answer or _last_word(said)
@@ -172,11 +179,16 @@ class _Reading:
         if code is not None and draft.answer is None:
             draft.calls = [TraceCall("python", code[1])]
         draft.error, draft.agent, draft.id = span.error, agent, span.id
+        draft.request = self.request
         draft.tokens = span.tokens or draft.tokens
-        self.tools = self.tools or list(span.tools)
+        self._offered(span)
         self.question = self.question or _last_user(span.asked)
         self.paused = None  # who waited for a human goes on
         self.steps.append(draft)
+
+    def _offered(self, span: Span) -> None:
+        """Add the tools that a model or an agent was offered: each may have its own."""
+        self.tools += [name for name in span.tools if name not in self.tools]
 
     def _before(self, span: Span) -> None:
         """Take the calls that were made before the first span, since the user spoke last."""
