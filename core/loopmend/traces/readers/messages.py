@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from loopmend.traces.readers.parts import call_of, content_of, result_of
+from loopmend.traces.readers.parts import call_of, content_of, kind_of, result_of
 from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get, tokens_in
 from loopmend.traces.trace import Observation, Tokens, TraceCall
 
@@ -35,6 +35,8 @@ _PARTS: Final = frozenset(
 )
 _PART_KEYS: Final = frozenset({"toolUse", "toolResult", "functionCall", "functionResponse"})
 _PAIR: Final = 2
+_TAG: Final = "<tool_response>"
+"""What Hermes' models read results in."""
 _DEEPEST: Final = 8
 
 
@@ -70,7 +72,7 @@ def is_message(value: Any) -> bool:
 _HOLDING: Final = frozenset(
     {
         *("content", "parts", "tool_calls", "function_call", "value", "data", "text", "call_id"),
-        *("toolInvocations", "summary", "tool_call_id", "kwargs"),
+        *("toolInvocations", "summary", "tool_call_id", "kwargs", "blocks"),
     }
 )
 # Most messages have none of these, which is faster to tell than to look for each.
@@ -191,6 +193,8 @@ def _role(value: Any) -> str | None:
         path = as_list(value.get("id"))
         return _ROLES.get(str(path[-1]).lower()) if path else None
     told = first(value, "role", "from")
+    if told is None and "parts" in as_map(value):  # pydantic-ai
+        told = {"request": "user", "response": "assistant"}.get(as_text(value.get("kind")))
     if told is None:
         told = get(value, "type")
         told = "assistant" if told == "message" else told
@@ -215,13 +219,40 @@ def _message(value: Any, role: str, depth: int) -> list[Said]:
         return _message(content, whose, depth + 1)
     if whose == "tool":
         return [_returned(value, content)]
+    if whose == "assistant" and type(value) is dict:
+        replies = _steps(value, content)
+        if len(replies) > 1:  # Vercel keeps all steps of a run in one message
+            return [said for parts in replies for said in _spoken({}, parts, whose)]
+        content = replies[0] if replies else content
     return _spoken(value, content, whose)
 
 
+def _steps(value: Mapping[str, Any], content: Any) -> list[list[Any]]:
+    """Return the parts of each step that a message of Vercel's interface holds."""
+    parts = value.get("parts") or (content if isinstance(content, list) else [])
+    made = as_list(value.get("toolInvocations"))
+    if made and not parts:
+        parts = [{"type": "tool", **each} for each in made if isinstance(each, Mapping)]
+        said = isinstance(content, str) and content.strip()
+        parts += [{"type": "step-start"}, {"type": "text", "text": content}] if said else []
+    elif not any(kind_of(as_map(part)) in ("step_start", "tool_invocation") for part in parts):
+        return []
+    steps: list[list[Any]] = [[]]
+    for part in parts:
+        if kind_of(as_map(part)) == "step_start":
+            steps.append([])
+        else:
+            steps[-1].append(part)
+    return [step for step in steps if step]
+
+
 def _returned(value: Any, content: Any) -> Said:
-    """Read a message of a tool: one result, or several in its parts."""
+    """Read a message of a tool: one result, or several in its parts or in its tags."""
     held = content_of(content).results if isinstance(content, (list, tuple)) else []
     results = held or [result_of(value)]
+    if isinstance(content, str) and content.lstrip().startswith(_TAG):
+        pieces = content.replace(_TAG.replace("<", "</"), "").split(_TAG)[1:]
+        results = [replace(results[0], text=piece.strip()) for piece in pieces]
     return Said("tool", results=results, name=_name(value))
 
 

@@ -9,12 +9,14 @@ from loopmend.traces.readers import attributes as of
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.run import read_run
 from loopmend.traces.readers.spans import ENDS, Span, error_of
-from loopmend.traces.readers.values import as_list, as_map, first
+from loopmend.traces.readers.values import as_list, as_map, decoded, first
 from loopmend.traces.trace import Trace, TraceError
 
-__all__ = ["is_attributes", "read_spans", "spans_in", "trace_id_of"]
+__all__ = ["BATCHES", "is_attributes", "read_spans", "spans_in", "trace_id_of"]
 
 _FAILED = ("ERROR", "STATUS_CODE_ERROR", "2")
+BATCHES = ("resourceSpans", "resource_spans", "batches")
+"""The keys under which a batch of OTLP stands; Tempo has its own."""
 
 
 def read_spans(
@@ -48,7 +50,7 @@ def _spans(given: list[Any]) -> Iterator[Span]:
 
 
 def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
-    told = as_map(raw.get("span_attributes") or raw.get("attributes"))
+    told = as_map(decoded(raw.get("span_attributes") or raw.get("attributes")))
     told = raw if not told and is_attributes(raw) else _dotted(raw, told)
     attributes = of.flat(told)
     context = as_map(raw.get("context") or raw.get("spanContext"))
@@ -142,7 +144,9 @@ def trace_id_of(span: Any) -> str | None:
 
 def spans_in(batch: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the spans of a batch of OTLP JSON, with plain attributes."""
-    for resource in as_list(first(batch, "resourceSpans", "resource_spans")):
+    told = as_map(batch.get("trace")) or batch
+    listed = first(told, *BATCHES)
+    for resource in [told] if listed is None else as_list(listed):
         scopes = first(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")
         for scope in as_list(scopes):
             for span in as_list(as_map(scope).get("spans")):

@@ -12,21 +12,30 @@ from typing import Any, Final
 from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get
 from loopmend.traces.trace import Observation, TraceCall
 
-__all__ = ["Content", "call_of", "content_of", "failed_by", "result_of"]
+__all__ = ["Content", "call_of", "content_of", "failed_by", "kind_of", "result_of"]
 
 _FAILED: Final = frozenset({"error", "failed", "failure"})
 _THOUGHTS: Final = ("thinking", "reasoning", "thought", "redacted_thinking")
 _NAMES: Final = ("name", "tool_name", "toolName", "function_name", "tool")
-_GIVEN: Final = ("arguments", "args", "input", "parameters", "kwargs", "tool_input", "argsText")
+_GIVEN: Final = (
+    *("arguments", "args", "input", "parameters", "kwargs", "tool_input", "toolInput", "argsText"),
+    "tool_kwargs",
+)
 _CALL_IDS: Final = (
     *("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "source_call_id"),
 )
-_RESULTS: Final = ("content", "output", "response", "result", "value", "text", "outputText")
+_RESULTS: Final = (
+    *("content", "output", "response", "result", "value", "text", "outputText", "blocks"),
+)
 # One key that holds the whole part, in Gemini's and in Bedrock's way.
 _WRAPPED_CALLS: Final = ("functionCall", "function_call", "toolUse", "toolCall")
 _WRAPPED_RESULTS: Final = ("functionResponse", "function_response", "toolResult")
 _FAILING: Final = frozenset(
-    {"error", "errorText", "is_error", "isError", "status", "state", "output"}
+    {"error", "errorText", "is_error", "isError", "status", "state", "output", "part_kind"}
+)
+_RETURNING: Final = (
+    *("tool_result", "tool_call_response", "function_call_output", "tool_output", "tool_return"),
+    "retry_prompt",
 )
 _DEEPEST: Final = 4
 # A result that is itself kept as a part, or as a list of them.
@@ -64,8 +73,13 @@ def _take(found: Content, part: Any) -> None:
         found.texts.append(kind if isinstance(kind, str) else str(part))
 
 
+def kind_of(part: Mapping[str, Any]) -> str:
+    """Return what a part says it is, under any client's key."""
+    return str(first(part, "type", "part_kind", "block_type") or "").lower().replace("-", "_")
+
+
 def _take_part(found: Content, part: Mapping[str, Any]) -> None:
-    kind = str(part.get("type") or "").lower().replace("-", "_")
+    kind = kind_of(part)
     for key in _WRAPPED_CALLS:
         if isinstance(part.get(key), Mapping):
             found.calls += _listed(call_of(part[key]))
@@ -74,12 +88,14 @@ def _take_part(found: Content, part: Mapping[str, Any]) -> None:
         if isinstance(part.get(key), Mapping):
             found.results.append(result_of(part[key]))
             return
-    if kind.endswith(("tool_result", "tool_call_response", "function_call_output", "tool_output")):
+    if kind.endswith(_RETURNING):
         found.results.append(result_of(part))
     elif kind in ("tool_use", "tool_call", "function_call") or kind.endswith("_tool_use"):
         found.calls += _listed(call_of(part))
-    elif kind.startswith("tool") and "toolCallId" in part:
+    elif kind.startswith("tool") and ("toolCallId" in part or "toolInvocation" in part):
         _take_invocation(found, part)
+    elif kind == "system_prompt":  # pydantic-ai keeps it beside what the user says
+        return
     elif kind in _THOUGHTS or part.get("thought") is True:
         found.thoughts.append(_thought(part))
     else:
@@ -139,7 +155,7 @@ def result_of(raw: Any) -> Observation:
     name = function if name is None and isinstance(function, str) else name
     if name is None and asked is not None:
         name = get(call_of(asked), "name")
-    id = first(raw, *_CALL_IDS)
+    id = first(raw, *_CALL_IDS) or first(get(raw, "additional_kwargs"), *_CALL_IDS)
     if id is None:
         ids = as_list(get(raw, "tool_call_ids"))
         id = ids[0] if ids else get(raw, "id") if get(raw, "role") is None else None
@@ -168,7 +184,8 @@ def failed_by(raw: Any) -> str | None:
     state = as_text(get(raw, "state")) == "output-error"
     kind = get(get(raw, "output"), "type")
     wrapped = isinstance(kind, str) and kind.startswith("error")
-    return "failed" if flagged or failed or state or wrapped else None
+    retried = get(raw, "part_kind") == "retry-prompt"
+    return "failed" if flagged or failed or state or wrapped or retried else None
 
 
 def _result_text(value: Any, depth: int = 0) -> str:
@@ -196,7 +213,7 @@ def _is_wrapped(value: Any) -> bool:
 def _is_part(value: Any) -> bool:
     return isinstance(value, str) or (
         isinstance(value, Mapping)
-        and ("type" in value or set(value) <= {"text", "json"})
+        and ("type" in value or "block_type" in value or set(value) <= {"text", "json"})
         and any(key in value for key in ("text", "content", "json", "source", "image_url"))
     )
 

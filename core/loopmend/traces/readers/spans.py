@@ -19,7 +19,6 @@ ENDS: Final = {
     **dict.fromkeys(("GraphInterrupt", "NodeInterrupt"), "interrupted"),
     "ParentCommand": "",
 }
-_TRACEBACK: Final = "Traceback (most recent call last)"
 _RAISED: Final = re.compile(r"(\w+)\(['\"]?(.*?)['\"]?\)", re.DOTALL)
 _NOTHING: Final = ("", "None", "null")
 
@@ -76,7 +75,8 @@ class Span:
 
 def error_of(told: str, origin: str) -> TraceError:
     """Return an error from its name and its message in one text, with or without a traceback."""
-    said = told.partition(_TRACEBACK)[0].strip()
+    said, _, raised = told.partition("Traceback")
+    said = said.strip() or raised.strip().rpartition("\n")[2].strip()
     written = _RAISED.fullmatch(said)
     if written is not None:
         return TraceError(written[1], written[2], origin)
