@@ -116,8 +116,10 @@ class Step:
     """Which of the user's requests it serves, from 0: who asks again gets calls again."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "calls", tuple(self.calls))
-        object.__setattr__(self, "observations", tuple(self.observations))
+        if type(self.calls) is not tuple:
+            object.__setattr__(self, "calls", tuple(self.calls))
+        if type(self.observations) is not tuple:
+            object.__setattr__(self, "observations", tuple(self.observations))
 
 
 setattr(Step, "turn", Lazily(Step.__dict__["turn"]))  # noqa: B010 - in place of the slot

@@ -11,7 +11,7 @@ from loopmend.results import failure_in
 from loopmend.traces.stop import Stopped, StopReason, stop_of
 from loopmend.traces.trace import Observation, Trace, TraceCall
 
-__all__ = ["Made", "View", "is_failure", "words"]
+__all__ = ["Made", "View", "holds", "is_failure", "words"]
 
 _WORD: Final = re.compile(r"\w+")
 _ASIDES: Final = ("think", "Think")
@@ -66,6 +66,14 @@ def is_failure(observation: Observation) -> bool:
 def words(text: str) -> frozenset[str]:
     """Return the words of a text, each once."""
     return frozenset(_WORD.findall(text[:_LONGEST].lower()))
+
+
+def holds(folded: str, phrases: tuple[str, ...]) -> bool:
+    """Tell whether a text in lower case holds any of some phrases."""
+    for phrase in phrases:  # noqa: SIM110 - a generator costs as much as the search
+        if phrase in folded:
+            return True
+    return False
 
 
 class View:

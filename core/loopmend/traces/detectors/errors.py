@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from loopmend.traces.finding import Certainty, Detector, Finding
 from loopmend.traces.stop import StopReason
 from loopmend.traces.trace import Observation, TraceError
-from loopmend.traces.view import View
+from loopmend.traces.view import View, holds
 
 __all__ = ["ERRORS", "says_unknown"]
 
@@ -91,7 +92,7 @@ def _step_error(at: int, error: TraceError) -> Finding:
     said = f"{error.kind}: {error.message}"
     sure = error.origin == "parser" or error.kind.lower().endswith(_PARSERS)
     # A tool that cannot parse something speaks of its own data.
-    if sure or (error.origin != "tool" and _holds(said[:1000].lower(), _PARSING)):
+    if sure or (error.origin != "tool" and holds(said[:1000].lower(), _PARSING)):
         message = "The model's output could not be parsed."
         certainty: Certainty = "proven" if sure else "suspected"
         return Finding("parse_failure", message, "error", certainty, at, said[:200])
@@ -108,10 +109,10 @@ def _tool_failure(at: int, observation: Observation) -> Finding:
     if "tool" in folded and says_unknown(observation):
         return Finding("unknown_tool", "Unknown tool.", "error", certainty, at, text)
     # That it failed is a fact; what it failed at is told by words that mean other things, too.
-    if _holds(folded, _ARGUMENTS):
+    if holds(folded, _ARGUMENTS):
         message = "A tool refused its arguments."
         return Finding("malformed_arguments", message, "error", "suspected", at, text)
-    if _holds(folded, _PARSING):
+    if holds(folded, _PARSING):
         message = "The model's output could not be parsed."
         return Finding("parse_failure", message, "error", "suspected", at, text)
     message = "A tool reported a problem."
@@ -123,13 +124,6 @@ def says_unknown(observation: Observation) -> bool:
     match = _UNKNOWN.match(observation.text[:200])
     named = match[match.lastgroup or 0].lower() if match is not None else None
     return named is not None and named in ("", (observation.tool or named).lower())
-
-
-def _holds(folded: str, phrases: tuple[str, ...]) -> bool:
-    for phrase in phrases:  # noqa: SIM110 - a generator costs as much as the search
-        if phrase in folded:
-            return True
-    return False
 
 
 def provider(view: View) -> Iterator[Finding]:
@@ -172,13 +166,18 @@ def storm(view: View) -> Iterator[Finding]:
             return
 
 
+@lru_cache(maxsize=1024)
+def _fetches(tool: str) -> bool:
+    return _FETCHES.search(tool) is not None
+
+
 def blocked(view: View) -> Iterator[Finding]:
     """Find pages that did not let the agent in."""
     for at, step in enumerate(view.trace.steps):
         for observation in step.observations:
-            if observation.tool is not None and not _FETCHES.search(observation.tool):
+            if observation.tool is not None and not _fetches(observation.tool):
                 continue
-            if _holds(observation.text[:300].lower(), _BLOCKED):
+            if holds(observation.text[:300].lower(), _BLOCKED):
                 message = "A page blocked the agent."
                 evidence = observation.text[:200]
                 yield Finding("blocked_page", message, "warning", "suspected", at, evidence)

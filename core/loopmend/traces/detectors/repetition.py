@@ -110,24 +110,22 @@ def cycle(view: View) -> Iterator[Finding]:
 
 def thoughts(view: View) -> Iterator[Finding]:
     """Find a thought that comes back, word for word or nearly so."""
-    before: list[tuple[int, frozenset[str]]] = []
+    before: list[tuple[int, str]] = []
     for at, step in enumerate(view.trace.steps):
-        if not step.thought:
+        thought = step.thought
+        if not thought:
             continue
-        its = frozenset(step.thought.split())
-        size = len(its)
         for earlier, said in before[-2:]:
             # Most are told apart by their length alone.
-            if (
-                size >= _LONG_THOUGHT
-                and abs(len(said) - size) * 4 <= size
-                and _alike(said, its, _NEAR_THOUGHT)
-            ):
+            if 2 * len(said) < len(thought) or 2 * len(thought) < len(said):
+                continue
+            its, theirs = frozenset(thought.split()), frozenset(said.split())
+            if len(its) >= _LONG_THOUGHT and _alike(theirs, its, _NEAR_THOUGHT):
                 message = f"Step {at + 1} repeats the thought of step {earlier + 1}."
-                evidence = step.thought[:200]
+                evidence = thought[:200]
                 yield Finding("repeated_thought", message, "info", "suspected", at, evidence)
                 return
-        before.append((at, its))
+        before.append((at, thought))
 
 
 def restart(view: View) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from loopmend.traces.detectors.errors import says_unknown
 from loopmend.traces.finding import Detector, Finding, Severity
 from loopmend.traces.trace import Step
 from loopmend.traces.unread import as_read
-from loopmend.traces.view import Made, View
+from loopmend.traces.view import Made, View, holds
 
 __all__ = ["TURNS"]
 
@@ -35,9 +35,13 @@ _RESULTS: Final = ("observation", "tool_response", "tool_result", "function_resu
 _LONGEST_PLAN: Final = 500
 _MARKS: Final = ("{", "<", "Action:", "[TOOL")
 _CUT: Final = "made-up continuation cut off"
+_VERBS: Final = (
+    *("searched", "verified", "checked", "confirmed", "looked up", "retrieved", "executed", "ran"),
+    *("queried", "visited", "reviewed", "according to"),
+)
 _CLAIM: Final = re.compile(
-    r"\b(?:I have|I've|I) (?:just |now |already )?(?:searched|verified|checked|confirmed|looked up|"
-    r"retrieved|executed|ran|queried|visited|reviewed)\b|\baccording to (?:my|the) search\b",
+    rf"\b(?:I have|I've|I) (?:just |now |already )?(?:{'|'.join(_VERBS[:-1])})\b"
+    r"|\baccording to (?:my|the) search\b",
     re.IGNORECASE,
 )
 
@@ -51,7 +55,7 @@ def failures(view: View) -> Iterator[Finding]:
             as_read(step) is not None or (at == last and _is_worth(step))
         ):
             yield from _unused(at, step)
-        if _holds_result(step.text):
+        if step.text and holds(step.text.lower(), _RESULTS):
             yield from _made_up(at, step)
 
 
@@ -77,11 +81,6 @@ def _made_up(at: int, step: Step) -> Iterator[Finding]:
             kind = "hallucinated_observation"
             yield Finding(kind, message, "warning", "suspected", at, evidence, repair.span)
             return
-
-
-def _holds_result(text: str) -> bool:
-    folded = text.lower()
-    return any(mark in folded for mark in _RESULTS)
 
 
 def _came_of_it(step: Step) -> bool:
@@ -138,7 +137,7 @@ def claims(view: View) -> Iterator[Finding]:
         if step.calls:
             return
         said = step.answer or step.text
-        claim = _CLAIM.search(said)
+        claim = _CLAIM.search(said) if holds(said.lower(), _VERBS) else None
         if claim is not None:
             message = "The model claims to have used tools but called none."
             evidence = said[claim.start() : claim.start() + 200]

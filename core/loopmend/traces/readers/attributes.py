@@ -33,6 +33,7 @@ _TRACELOOP: Final = {"workflow": "AGENT", "agent": "AGENT", "tool": "TOOL", "tas
 _VERCEL: Final = re.compile(r"ai\.(?:generate|stream)(?:Text|Object)")
 _INDEXED: Final = re.compile(r"\.(\d{1,6})\.")
 _DEEPEST: Final = 12
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 _MESSAGES: Final = ("llm.input_messages", "llm.output_messages")
 
 
@@ -41,7 +42,7 @@ def flat(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     for key in _MESSAGES:
         if isinstance(attributes.get(key), str):  # a column that holds JSON
             attributes = {**attributes, key: decoded(attributes[key])}
-    if not any(isinstance(value, (Mapping, list, tuple)) for value in attributes.values()):
+    if _PLAIN.issuperset(map(type, attributes.values())):
         return attributes
     found: dict[str, Any] = {}
     stack: list[tuple[str, Any, int]] = [(str(k), v, 0) for k, v in attributes.items()]

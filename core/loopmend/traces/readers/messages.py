@@ -34,6 +34,7 @@ _PARTS: Final = frozenset(
     }
 )
 _PART_KEYS: Final = frozenset({"toolUse", "toolResult", "functionCall", "functionResponse"})
+_STEPPED: Final = frozenset({"parts", "toolInvocations"})
 _PAIR: Final = 2
 _TAG: Final = "<tool_response>"
 """What Hermes' models read results in."""
@@ -64,7 +65,7 @@ class Said:
 
 def is_message(value: Any) -> bool:
     """Tell whether a value is a message, of whichever provider."""
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         return not _HOLDING.isdisjoint(value) and _role(value) is not None
     return _role(value) is not None and hasattr(value, "content")
 
@@ -79,6 +80,7 @@ _HOLDING: Final = frozenset(
 _CALLING: Final = frozenset(
     {"tool_calls", "toolCalls", "additional_kwargs", "invalid_tool_calls", "function_call"}
 )
+_EXTRAS: Final = frozenset({"type", "from", "reasoning_content", "reasoning"})
 _COUNTING: Final = frozenset(
     {
         *("usage", "usage_metadata", "metrics", "response_metadata"),
@@ -95,6 +97,8 @@ def messages_in(value: Any, role: str = "user", depth: int = 0) -> list[Said]:
         role: Whose text it is, where the value does not say.
         depth: How deep it is wrapped already.
     """
+    if type(value) is dict and is_message(value):  # nearly always
+        return _message(value, role, depth)
     if isinstance(value, str):
         value = decoded(value)
     if depth > _DEEPEST or value is None:
@@ -207,9 +211,10 @@ def _message(value: Any, role: str, depth: int) -> list[Said]:
     whose = _role(value) or role
     if whose in ("user", "system") and type(value) is dict and type(value.get("content")) is str:
         return [Said(whose, value["content"], name=_name(value))]
-    inner = first(value, "kwargs", "data") if isinstance(value, Mapping) else None
-    if isinstance(inner, Mapping) and (value.get("lc") == 1 or "content" in inner):
-        value = inner
+    if type(value) is not dict or "kwargs" in value or "data" in value:
+        inner = first(value, "kwargs", "data") if isinstance(value, Mapping) else None
+        if isinstance(inner, Mapping) and (value.get("lc") == 1 or "content" in inner):
+            value = inner
     content = first(value, "content", "parts", "value", "text", "blocks")
     if isinstance(content, str) and content[:2] == "[{":  # koog writes its calls as text
         listed = decoded(content)
@@ -219,7 +224,7 @@ def _message(value: Any, role: str, depth: int) -> list[Said]:
         return _message(content, whose, depth + 1)
     if whose == "tool":
         return [_returned(value, content)]
-    if whose == "assistant" and type(value) is dict:
+    if type(value) is dict and not _STEPPED.isdisjoint(value):
         replies = _steps(value, content)
         if len(replies) > 1:  # Vercel keeps all steps of a run in one message
             return [said for parts in replies for said in _spoken({}, parts, whose)]
@@ -229,7 +234,7 @@ def _message(value: Any, role: str, depth: int) -> list[Said]:
 
 def _steps(value: Mapping[str, Any], content: Any) -> list[list[Any]]:
     """Return the parts of each step that a message of Vercel's interface holds."""
-    parts = value.get("parts") or (content if isinstance(content, list) else [])
+    parts = as_list(value.get("parts"))
     made = as_list(value.get("toolInvocations"))
     if made and not parts:
         parts = [{"type": "tool", **each} for each in made if isinstance(each, Mapping)]
@@ -259,6 +264,25 @@ def _returned(value: Any, content: Any) -> Said:
 def _spoken(value: Any, content: Any, role: str) -> list[Said]:
     kind = get(value, "type")
     item = isinstance(kind, str) and kind in _ITEMS
+    if (
+        type(value) is dict
+        and _EXTRAS.isdisjoint(value)
+        and (content is None or type(content) is str)
+    ):
+        calls = _calls(value)  # a reply as most write it
+        return [
+            Said(
+                role,
+                content or "",
+                None,
+                calls,
+                [],
+                _name(value),
+                _usage(value),
+                _finish(value),
+                item,
+            )
+        ]
     held = content_of(None if kind == "reasoning" else content)
     calls = _once(held.calls, _calls(value))
     if kind in ("function_call", "custom_tool_call"):
@@ -301,6 +325,8 @@ def _calls(value: Any) -> list[TraceCall]:
 
 def _once(calls: list[TraceCall], more: list[TraceCall]) -> list[TraceCall]:
     """Add calls, but for those that are told twice, in a message's parts and beside them."""
+    if not calls:
+        return more
     ids = {call.id for call in calls if call.id is not None}
     return [*calls, *(call for call in more if call.id not in ids)]
 

@@ -11,6 +11,7 @@ from loopmend.traces.readers.run import read_run
 from loopmend.traces.readers.spans import ENDS, Span, error_of
 from loopmend.traces.readers.values import as_list, as_map, decoded, first
 from loopmend.traces.trace import Trace, TraceError
+from loopmend.traces.unread import Later
 
 __all__ = ["BATCHES", "is_attributes", "read_spans", "spans_in", "trace_id_of"]
 
@@ -71,22 +72,23 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
         name=name,
         kind=kind,
         start=_time(first(raw, "timestamp", "start_time", "startTimeUnixNano", "startTime")),
-        given=of.given_in(attributes, events, kind),
-        said=of.said_in(attributes, events, kind),
+        given=Later(lambda _: of.given_in(attributes, events, kind)),
+        said=Later(lambda _: of.said_in(attributes, events, kind)),
         error=error if ended is None else None,
         ended=ended,
         tokens=of.tokens_told(attributes) if kind == "LLM" else None,
         tool=tool,
         call_id=call_id,
         event=event,
-        tools=of.tools_in(attributes),
+        tools=of.tools_in(attributes) if kind in ("LLM", "AGENT") else (),
     )
 
 
 def _dotted(raw: Mapping[str, Any], told: Mapping[str, Any]) -> Mapping[str, Any]:
     """Add the attributes that rows of a data frame keep in columns of their own."""
-    columns = {k[len("attributes.") :]: v for k, v in raw.items() if k.startswith("attributes.")}
-    return {**columns, **told} if columns else told
+    if told:
+        return told
+    return {k[len("attributes.") :]: v for k, v in raw.items() if k.startswith("attributes.")}
 
 
 def is_attributes(raw: Mapping[Any, Any]) -> bool:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get
+from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get, parsed
 from loopmend.traces.trace import Observation, TraceCall
 
 __all__ = ["Content", "call_of", "content_of", "failed_by", "kind_of", "result_of"]
@@ -140,9 +138,7 @@ def call_of(raw: Any) -> TraceCall | None:
         return None
     given = first(holder, *_GIVEN)
     if isinstance(given, str):
-        # kept as text: that it is broken is a finding, not an error of ours
-        with suppress(ValueError, RecursionError):
-            given = json.loads(given)
+        given = parsed(given)  # or kept as text: that it is broken is a finding, no error of ours
     id = first(raw, "id", *_CALL_IDS)
     return TraceCall(name, given, id if isinstance(id, str) else None)
 

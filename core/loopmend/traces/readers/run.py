@@ -171,7 +171,7 @@ class _Reading:
 
     def _model(self, span: Span, agent: str | None) -> None:
         reply = span.reply
-        if span.is_bare and reply.empty:
+        if reply.empty and span.is_bare:
             return
         if not self.steps:
             self._before(span)
