@@ -5,13 +5,14 @@ from __future__ import annotations
 import builtins
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from loopmend import load_traces
 from loopmend.batch import classify_spans, row_of
-from loopmend.batch.spans import _report
+from loopmend.batch.spans import _report, _reports
 
 
 def rows() -> list[dict[str, Any]]:
@@ -58,6 +59,16 @@ def test_a_run_is_classified_from_its_rows() -> None:
     given = [row for row in rows() if row["trace_id"] == "t7"]
     assert json.loads(_report(given)) == embedded()["t7"]
     assert "skipped" in json.loads(_report([{"odd": 1, "none": None}]))
+    assert _reports(SimpleNamespace(to_pylist=lambda: [given])) == [_report(given)]
+
+
+def test_a_cluster_is_told_to_daft(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With an address, Daft runs on that cluster of Ray."""
+    daft = pytest.importorskip("daft")
+    told: list[Any] = []
+    monkeypatch.setattr(daft, "set_runner_ray", lambda **given: told.append(given["address"]))
+    classify_spans(daft.from_pylist(rows()), tmp_path / "out", ray="ray://head:10001")
+    assert told == ["ray://head:10001"]
 
 
 def test_without_daft(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

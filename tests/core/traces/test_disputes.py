@@ -396,6 +396,12 @@ def test_an_unknown_tool_is_proven_by_list_and_result() -> None:
     assert proven == {"unknown_tool"}
 
 
+def test_words_are_no_broken_object() -> None:
+    """Arguments in words are not broken JSON, whatever came of them."""
+    trace = Trace([do("ask", "where is Oslo", None, id="1")])
+    assert "malformed_arguments" not in classify_trace(trace).kinds()
+
+
 @pytest.mark.parametrize(
     ("kind", "message", "stop"),
     [
