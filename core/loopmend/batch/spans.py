@@ -21,6 +21,8 @@ __all__ = ["classify_spans"]
 
 _TRACE_IDS: Final = ("trace_id", "traceId", "context.trace_id", "traceID")
 _DONE: Final = "_finished"
+_AT_ONCE: Final = 256
+"""How many runs are Python objects at the same time."""
 
 
 def classify_spans(
@@ -93,7 +95,8 @@ def _write(frame: Any, key: str, folder: Path) -> None:
     names = frame.column_names
     rows = frame.select(daft.col(key), to_struct(*(daft.col(name) for name in names)).alias("row"))
     grouped = rows.groupby(key).agg(daft.col("row").list_agg())
-    report: Any = daft.func.batch(return_dtype=DataType.string())(_reports)(daft.col("row"))
+    many = daft.func.batch(return_dtype=DataType.string(), batch_size=_AT_ONCE)
+    report: Any = many(_reports)(daft.col("row"))
     told = grouped.select(daft.col(key).alias("trace"), report.alias("report"))
     told.write_parquet(str(folder), write_mode="overwrite")
     (folder / _DONE).touch()
