@@ -379,6 +379,13 @@ def test_the_same_calls_in_one_request_are_a_loop() -> None:
     ).kinds()
 
 
+def test_a_loop_that_somebody_cut_is_a_loop() -> None:
+    """A last call that failed or has no result is no change that the model waited for."""
+    for end in (do(seen=None), do(seen="Error: called too often")):
+        kinds = classify_trace(Trace([*[do()] * 3, end])).kinds()
+        assert {"identical_call", "no_progress_loop"} <= kinds
+
+
 def test_a_note_beside_a_result_is_no_request() -> None:
     """A host's note in the message that returns a result does not start a new request."""
     note = {"type": "text", "text": "Remember the rules."}

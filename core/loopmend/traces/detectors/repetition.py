@@ -34,12 +34,10 @@ def identical(view: View) -> Iterator[Finding]:
     """Find the same call made several times with the same result: what changes is waited for."""
     for calls in view.repeating:
         counts = Counter(map(_key, calls))
-        results: dict[tuple[str, str], set[str]] = {}
-        for made in calls:
-            results.setdefault(made.signature, set()).add(made.seen)
+        latest = _latest(calls)
         for made in reversed(calls):
             often = counts.pop(_key(made), 0)
-            if often >= _IDENTICAL and made.seen and len(results[made.signature]) == 1:
+            if often >= _IDENTICAL and made.seen and _stays(made, latest):
                 message = f"The model called {_name(made)} {often} times with the same arguments."
                 yield _found("identical_call", message, made, made.seen)
 
@@ -47,7 +45,7 @@ def identical(view: View) -> Iterator[Finding]:
 def no_progress(view: View) -> Iterator[Finding]:
     """Find a call that was made again with the same result, and nothing new in between."""
     for calls in view.repeating:
-        latest = {made.signature: made.seen for made in calls}
+        latest = _latest(calls)
         known: set[_Key] = set()
         since: Counter[_Key] = Counter()
         for made in calls:
@@ -56,8 +54,7 @@ def no_progress(view: View) -> Iterator[Finding]:
                 known.add(key)
                 since.clear()  # something new came up: the count starts again
             since[key] += 1
-            # Who gets another result in the end has waited for it.
-            if since[key] == _AGAIN and latest[made.signature] == made.seen:
+            if since[key] == _AGAIN and _stays(made, latest):
                 message = f"The model called {_name(made)} again and got the same result."
                 yield _found("no_progress_loop", message, made, made.seen)
                 return
@@ -137,6 +134,16 @@ def restart(view: View) -> Iterator[Finding]:
                 message = f"Step {again.step + 1} starts over with the first calls."
                 yield _found("restart", message, again)
                 return
+
+
+def _latest(calls: Sequence[Made]) -> dict[tuple[str, str], str]:
+    """Return what each call returned in the end, if it returned something."""
+    return {made.signature: made.seen for made in calls if made.seen and made.worked}
+
+
+def _stays(made: Made, latest: dict[tuple[str, str], str]) -> bool:
+    """Tell whether a call's result stayed: who gets another one in the end has waited for it."""
+    return latest.get(made.signature, made.seen) == made.seen
 
 
 def _key(made: Made) -> _Key:
