@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from loopmend.traces.readers.parts import call_of, content_of, kind_of, result_of
+from loopmend.traces.readers.parts import call_of, content_of, once, result_of, steps_of
 from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get, tokens_in
 from loopmend.traces.trace import Observation, Tokens, TraceCall
 
@@ -161,7 +161,7 @@ def _wrapped(value: Mapping[str, Any], role: str, depth: int) -> list[Said]:
 
 def _inside(value: Mapping[str, Any]) -> Iterator[tuple[Any, str | None]]:
     """Yield what may be the messages of a wrapper, the surest first."""
-    for key in ("messages", "message", "choices", "candidates", "generations"):
+    for key in ("messages", "message", "choices", "candidates", "generations", "replies"):
         if value.get(key):
             chosen = as_list(value[key])
             # Of several choices for one prompt, the first one counts.
@@ -225,30 +225,11 @@ def _message(value: Any, role: str, depth: int) -> list[Said]:
     if whose == "tool":
         return [_returned(value, content)]
     if type(value) is dict and not _STEPPED.isdisjoint(value):
-        replies = _steps(value, content)
+        replies = steps_of(value, content)
         if len(replies) > 1:  # Vercel keeps all steps of a run in one message
             return [said for parts in replies for said in _spoken({}, parts, whose)]
         content = replies[0] if replies else content
     return _spoken(value, content, whose)
-
-
-def _steps(value: Mapping[str, Any], content: Any) -> list[list[Any]]:
-    """Return the parts of each step that a message of Vercel's interface holds."""
-    parts = as_list(value.get("parts"))
-    made = as_list(value.get("toolInvocations"))
-    if made and not parts:
-        parts = [{"type": "tool", **each} for each in made if isinstance(each, Mapping)]
-        said = isinstance(content, str) and content.strip()
-        parts += [{"type": "step-start"}, {"type": "text", "text": content}] if said else []
-    elif not any(kind_of(as_map(part)) in ("step_start", "tool_invocation") for part in parts):
-        return []
-    steps: list[list[Any]] = [[]]
-    for part in parts:
-        if kind_of(as_map(part)) == "step_start":
-            steps.append([])
-        else:
-            steps[-1].append(part)
-    return [step for step in steps if step]
 
 
 def _returned(value: Any, content: Any) -> Said:
@@ -284,7 +265,7 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
             )
         ]
     held = content_of(None if kind == "reasoning" else content)
-    calls = _once(held.calls, _calls(value))
+    calls = once(held.calls, _calls(value))
     if kind in ("function_call", "custom_tool_call"):
         calls += [call for call in [call_of(value)] if call is not None]
     elif get(value, "from") == "function_call":  # ShareGPT
@@ -321,14 +302,6 @@ def _calls(value: Any) -> list[TraceCall]:
     old = first(value, "function_call") or extra.get("function_call")
     raw += [old] if isinstance(old, Mapping) or hasattr(old, "name") else []
     return [call for each in raw if (call := call_of(each)) is not None]
-
-
-def _once(calls: list[TraceCall], more: list[TraceCall]) -> list[TraceCall]:
-    """Add calls, but for those that are told twice, in a message's parts and beside them."""
-    if not calls:
-        return more
-    ids = {call.id for call in calls if call.id is not None}
-    return [*calls, *(call for call in more if call.id not in ids)]
 
 
 def _name(value: Any) -> str | None:
@@ -370,6 +343,6 @@ def said_by_model(value: Any) -> Said:
     for said in pieces:
         whole.text = "\n".join(filter(None, (whole.text, said.text)))
         whole.thought = "\n".join(filter(None, (whole.thought, said.thought))) or None
-        whole.calls = _once(whole.calls, said.calls)
+        whole.calls = once(whole.calls, said.calls)
         whole.tokens, whole.finish = whole.tokens or said.tokens, said.finish or whole.finish
     return whole

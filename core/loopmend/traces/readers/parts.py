@@ -10,7 +10,16 @@ from typing import Any, Final
 from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get, parsed
 from loopmend.traces.trace import Observation, TraceCall
 
-__all__ = ["Content", "call_of", "content_of", "failed_by", "kind_of", "result_of"]
+__all__ = [
+    "Content",
+    "call_of",
+    "content_of",
+    "failed_by",
+    "kind_of",
+    "once",
+    "result_of",
+    "steps_of",
+]
 
 _FAILED: Final = frozenset({"error", "failed", "failure"})
 _THOUGHTS: Final = ("thinking", "reasoning", "thought", "redacted_thinking")
@@ -26,8 +35,10 @@ _RESULTS: Final = (
     *("content", "output", "response", "result", "value", "text", "outputText", "blocks"),
 )
 # One key that holds the whole part, in Gemini's and in Bedrock's way.
-_WRAPPED_CALLS: Final = ("functionCall", "function_call", "toolUse", "toolCall")
-_WRAPPED_RESULTS: Final = ("functionResponse", "function_response", "toolResult")
+_WRAPPED_CALLS: Final = ("functionCall", "function_call", "toolUse", "toolCall", "tool_call")
+_WRAPPED_RESULTS: Final = (
+    *("functionResponse", "function_response", "toolResult", "tool_call_result"),
+)
 _FAILING: Final = frozenset(
     {"error", "errorText", "is_error", "isError", "status", "state", "output", "part_kind"}
 )
@@ -218,3 +229,30 @@ def _part_text(part: Any) -> str:
     if isinstance(part, str):
         return part
     return _text_of(part) or as_text(part.get("json"))
+
+
+def steps_of(value: Mapping[str, Any], content: Any) -> list[list[Any]]:
+    """Return the parts of each step that a message of Vercel's interface holds."""
+    parts = as_list(value.get("parts"))
+    made = as_list(value.get("toolInvocations"))
+    if made and not parts:
+        parts = [{"type": "tool", **each} for each in made if isinstance(each, Mapping)]
+        said = isinstance(content, str) and content.strip()
+        parts += [{"type": "step-start"}, {"type": "text", "text": content}] if said else []
+    elif not any(kind_of(as_map(part)) in ("step_start", "tool_invocation") for part in parts):
+        return []
+    steps: list[list[Any]] = [[]]
+    for part in parts:
+        if kind_of(as_map(part)) == "step_start":
+            steps.append([])
+        else:
+            steps[-1].append(part)
+    return [step for step in steps if step]
+
+
+def once(calls: list[TraceCall], more: list[TraceCall]) -> list[TraceCall]:
+    """Add calls, but for those that are told twice, in a message's parts and beside them."""
+    if not calls:
+        return more
+    ids = {call.id for call in calls if call.id is not None}
+    return [*calls, *(call for call in more if call.id not in ids)]
