@@ -54,6 +54,9 @@ def classify_spans(
     Raises:
         ImportError: Daft is not installed: `pip install "loopmend[batch]"`.
         ValueError: No column tells the trace.
+
+    >>> classify_spans("s3://exports/2026-11-17/*.parquet", "out", slices=8)  # doctest: +SKIP
+    8
     """
     daft = _daft()
     if ray is not None:
