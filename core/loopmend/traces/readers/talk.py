@@ -68,16 +68,22 @@ def talk_in(value: Mapping[str, Any], depth: int = 0) -> list[Any] | None:
 
 def _reply_in(value: Mapping[str, Any]) -> list[Any]:
     """Return the reply that stands beside what was asked: a message, or a provider's response."""
-    if isinstance(value.get("choices"), list) or isinstance(value.get("candidates"), list):
+    if _is_response(value):
         return [value]
     for key in _REPLIES:
         held = decoded(value.get(key))
         if isinstance(held, list) and held and any(map(is_message, held)):
             return held
-        wraps = isinstance(held, Mapping) and any(k in held for k in ("choices", "candidates"))
-        if wraps or (isinstance(held, Mapping) and (is_message(held) or "output" in held)):
+        if isinstance(held, Mapping) and (is_message(held) or _is_response(held)):
             return [held]
     return []
+
+
+def _is_response(value: Mapping[str, Any]) -> bool:
+    """Tell whether a value is what a provider returned: choices of words are none."""
+    listed = [as_list(value.get(key)) for key in ("choices", "candidates")]
+    listed += [as_list(value.get("output"))] if value.get("object") == "response" else []
+    return any(each and isinstance(each[0], Mapping) for each in listed)
 
 
 def logged_in(value: Any) -> Mapping[str, Any] | None:

@@ -562,3 +562,11 @@ def test_an_error_that_is_all_traceback() -> None:
     [trace] = load_traces([run("root", "chain", 0, {"input": ASKED}, None, error=raised)])
     assert trace.error is not None
     assert (trace.error.kind, trace.error.message) == ("KeyError", "page")
+
+
+def test_a_question_with_choices_is_no_run() -> None:
+    """A row of a data set that has fields of the same names is not taken for a conversation."""
+    for row in ({"question": "2 + 2?", "choices": ["3", "4"]}, {"output": {"output": "4"}}):
+        loaded = load_traces(row)
+        assert list(loaded) == []
+        assert loaded.skipped[0].reason == "has no format that loopmend knows"
