@@ -12,8 +12,10 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -150,6 +152,16 @@ def trail(folder: Path) -> None:
     )
     plans = sum("end_plan" in f.message + f.evidence for r in reports for f in r.findings)
     print(f"  findings about <end_plan>                 {plans}")
+    for label, kinds in (
+        ("resource abuse", sorted(LOOPS)),
+        ("formatting error", sorted(FORMATTING)),
+    ):
+        base = sum(label in each for each in labels) / len(data)
+        for kind in kinds:
+            having = [each for each, r in zip(labels, reports, strict=True) if kind in r.kinds()]
+            hits = sum(label in each for each in having)
+            lift = f"{hits / len(having) / base:.2f} ({len(having)})" if having else "-"
+            print(f"  lift of {kind:24} on {label:17} {lift}")
 
 
 def _plain(label: str) -> str:
@@ -182,12 +194,48 @@ def lifts(sets: dict[str, list[Run]]) -> None:
         print(f"{kind:32}" + "".join(f"{kinds[kind].get(name, '-'):>16}" for name in sets))
 
 
+def beside_tracelint(folder: Path) -> None:
+    """Measure reading and classifying beside tracelint, if it is installed, in turns."""
+    if find_spec("tracelint") is None:
+        print("tracelint is not installed: no comparison of speed")
+        return
+    tracelint: Any = import_module("tracelint")
+    talks = [row["messages"] for row in rows(folder, "tau_airline")]
+    trees = [list(_flat(row["trace"]["spans"])) for row in rows(folder, "trail")]
+    for name, runs, ours, theirs in (
+        ("tau airline", talks, Trace.from_messages, tracelint.lint_openai_trace),
+        ("TRAIL", trees, Trace.from_spans, tracelint.lint_otel_traces),
+    ):
+        best = [float("inf")] * 3
+        texts = [json.dumps(each) for each in runs]
+        for _ in range(5):
+            for at, (work, given) in enumerate(
+                ((lambda run: classify_trace(ours(run)), runs), (theirs, runs), (json.loads, texts))  # noqa: B023
+            ):
+                started = time.thread_time()
+                for each in given:
+                    work(each)
+                best[at] = min(best[at], (time.thread_time() - started) / len(runs))
+        mine, its, decoding = best
+        print(
+            f"{name}: {mine * 1e3:.2f} ms a run ({mine / decoding:.0f} x json.loads), "
+            f"tracelint {its * 1e3:.2f} ms ({its / decoding:.0f} x): {its / mine:.1f} times as fast"
+        )
+
+
+def _flat(spans: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for span in spans:
+        yield {key: value for key, value in span.items() if key != "child_spans"}
+        yield from _flat(span.get("child_spans") or [])
+
+
 def main() -> None:
     """Measure all files of a folder."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT
     sets = {"HotpotQA": hotpotqa(folder), "WebShop": webshop(folder), "tau": tau(folder)}
     trail(folder)
     lifts(sets)
+    beside_tracelint(folder)
 
 
 if __name__ == "__main__":

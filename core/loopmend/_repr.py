@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import reprlib
+from typing import Final
 
 __all__ = ["written"]
+
+# Made once: to make an encoder takes as long as to write a short value.
+_IN_ORDER: Final = json.JSONEncoder(sort_keys=True, default=repr)
+_AS_IT_IS: Final = json.JSONEncoder(ensure_ascii=False, default=repr)
 
 
 def written(value: object, *, in_order: bool = False) -> str:
@@ -16,7 +21,7 @@ def written(value: object, *, in_order: bool = False) -> str:
         in_order: Whether keys are sorted, so that equal values are written alike.
     """
     try:
-        return json.dumps(value, ensure_ascii=in_order, sort_keys=in_order, default=repr)
+        return _IN_ORDER.encode(value) if in_order else _AS_IT_IS.encode(value)
     except (TypeError, ValueError, RecursionError):  # keys of any kind, within itself, too deep
         return _as_repr(value)
 

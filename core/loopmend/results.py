@@ -98,8 +98,11 @@ def failure_in(result: str) -> str | None:
     if _LIST.match(head):
         return None  # rows, of which each may say anything
     folded = head.lower()
-    if any(stem in folded for stem in _STEMS) and _OPENING.match(head):
-        return _line(head)
+    for stem in _STEMS:  # a generator costs more than the search
+        if stem in folded:
+            if _OPENING.match(head):
+                return _line(head)
+            break
     return _at_the_end(result, head)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from loopmend._arguments import wrong_type
 from loopmend._rich import html_of
@@ -24,6 +24,7 @@ from loopmend.traces.detectors import DETECTORS
 from loopmend.traces.finding import Detector, Finding
 from loopmend.traces.stop import Stopped, StopReason
 from loopmend.traces.trace import Trace
+from loopmend.traces.unread import Later, Lazily
 from loopmend.traces.view import View
 
 __all__ = ["TraceReport", "Verdict", "classify_trace"]
@@ -121,6 +122,10 @@ class TraceReport:
         return html_of("report", self)
 
 
+for _name in ("termination", "grammar"):  # few look at them, and they read the whole run
+    setattr(TraceReport, _name, Lazily(TraceReport.__dict__[_name]))
+
+
 def classify_trace(trace: Trace, *, detectors: Iterable[Detector] = DETECTORS) -> TraceReport:
     r"""Say how a run stopped, whether it kept its contracts, and what is wrong with it.
 
@@ -141,19 +146,22 @@ def classify_trace(trace: Trace, *, detectors: Iterable[Detector] = DETECTORS) -
     if not isinstance(trace, Trace):
         raise wrong_type(trace, "trace", Trace)
     view = View(trace)
-    body = trace.to_react_trace()
-    if trace.reason is None:  # then what is told from the trace counts
-        body["reason"] = view.stop.reason.value
-        if view.stop.reason.exit_code is not None:
-            body["exit_code"] = view.stop.reason.exit_code
-    most = trace.limits.max_iterations
     unreadable = trace.unreadable
     found = () if unreadable is not None else [f for detect in detectors for f in detect(view)]
-    return TraceReport(
-        view.stop,
-        classify_termination(body),
-        classify_scratchpad_grammar(body["scratchpad"]),
-        _NO_BOUND if most is None else classify_iteration_bound(body, most),
-        tuple(found),
-        unreadable,
-    )
+    termination: Any = Later(lambda report: classify_termination(_body(trace, report.stop.reason)))
+    grammar: Any = Later(lambda _: classify_scratchpad_grammar(trace.scratchpad))
+    bound: Any = _NO_BOUND
+    most = trace.limits.max_iterations
+    if most is not None:
+        bound = classify_iteration_bound({"iterations": trace.iterations}, most)
+    return TraceReport(view.stop, termination, grammar, bound, tuple(found), unreadable)
+
+
+def _body(trace: Trace, reason: StopReason) -> dict[str, Any]:
+    """Return the contract's body, in which what is told from the trace counts if nobody says."""
+    body = trace.to_react_trace()
+    if trace.reason is None:
+        body["reason"] = reason.value
+        if reason.exit_code is not None:
+            body["exit_code"] = reason.exit_code
+    return body

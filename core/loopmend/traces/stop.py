@@ -75,25 +75,34 @@ class Stopped:
     """The step that shows it, from 0."""
 
 
-# What frameworks say in place of an answer when a cap was reached.
+# What frameworks say in place of an answer when a cap was reached, word for word and nothing else:
+# an answer may speak of limits as well.
+_COUNTS: Final = r"(?:thread|run) limit(?: exceeded)?(?: \(\d+/\d+(?: calls)?\))?"
 _CAPS: Final = re.compile(
     r"\s*(?:Agent stopped due to (?:iteration limit or time limit|max iterations)"
     r"|Sorry, need more steps to process this request"
-    r"|Model call limits? exceeded|.{0,80}\bcall limits? (?:reached|exceeded)\b"
+    rf"|(?:Model call limits? exceeded|[^.!?]{{0,80}}\btool call limits? reached)(?:: {_COUNTS}"
+    rf"(?:(?:,| and) {_COUNTS}){{0,2}})?"
     r"|Reached max(?:imum)? (?:steps|iterations)"
-    r"|Max(?:imum)? (?:number of )?iterations (?:of \d+ )?reached)",
+    r"|Max(?:imum)? (?:number of )?iterations (?:of \d+ )?reached)[.!]?\s*",
     re.IGNORECASE,
 )
+# Names of exceptions tell more than their messages, which speak of anything.
 _CAP_ERRORS: Final = re.compile(
-    r"RecursionLimit|GraphRecursionError|LimitExceeded|MaxIterations|MaxSteps|UsageLimit"
-    r"|Max iterations|Recursion limit of|Reached max",
-    re.IGNORECASE,
+    r"\A(?:\w*(?:Recursion|Usage|Turns?|Steps?|Iterations?|CallLimit|CallsLimit|MaxTurns)\w*:"
+    r"|\w*: .{0,200}?(?:Recursion limit of|Max(?:imum)? (?:number of )?(?:iterations|steps|turns)"
+    r"|Reached max(?:imum)? (?:iterations|steps|turns)))",
+    re.IGNORECASE | re.DOTALL,
 )
-_TIME_ERRORS: Final = re.compile(r"Time(?:d)?[ -]?out|DeadlineExceeded", re.IGNORECASE)
+_TIME_ERRORS: Final = re.compile(
+    r"\A(?:\w*(?:Time(?:d)?_?out|DeadlineExceeded)\w*:|\w*: .{0,200}?\b(?:timed out|time limit)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 _PARSE_ERRORS: Final = re.compile(
-    r"OutputParser|ParseException|ParsingError|Could not parse|NormalizationError|"
-    r"Invalid Format|code (?:parsing|blob)",
-    re.IGNORECASE,
+    r"\A(?:\w*(?:OutputParser|ParseException|ParsingError|NormalizationError)\w*:"
+    r"|\w*: .{0,200}?(?:Could not parse (?:LLM|function|tool)|code (?:parsing|blob)"
+    r"|Invalid Format:))",
+    re.IGNORECASE | re.DOTALL,
 )
 _INTERRUPTS: Final = re.compile(
     r"(?<!Keyboard)Interrupt|HumanInTheLoop|NeedsApproval|ParentCommand"
@@ -102,7 +111,8 @@ _CANCELS: Final = re.compile(r"Cancel|KeyboardInterrupt")
 PROVIDER_ERRORS: Final = re.compile(
     r"RateLimit|APIError|APIConnection|APIStatus|InternalServer|ServiceUnavailable|Authentication"
     r"|PermissionDenied|BadRequest|ContextWindow|ContextLength|Overloaded|ModelError"
-    r"|\b(?:429|500|502|503|504|529)\b",
+    # a code of HTTP, where one stands: a number alone may count anything
+    r"|(?:\A\w*: |HTTP |code:? |status:? )(?:429|50[0234]|529)\b",
     re.IGNORECASE,
 )
 
@@ -160,7 +170,7 @@ def is_cap_sentence(text: str) -> bool:
     >>> is_cap_sentence("Agent stopped due to iteration limit or time limit.")
     True
     """
-    return _CAPS.match(text[:300]) is not None
+    return _CAPS.fullmatch(text[:300]) is not None
 
 
 def _worded(trace: Trace) -> Stopped | None:
@@ -211,7 +221,7 @@ def _last_step(trace: Trace) -> Stopped | None:
             return Stopped(StopReason.STUCK, "The model says it is stuck.", at)
         if isinstance(turn.signal, Yield):
             return Stopped(StopReason.YIELDED, "The last step hands over.", at)
-    if last.error is not None:
+    if trace.answer is None and last.error is not None:
         found = _raised(last.error)
         if found is not None and found.reason is not StopReason.HOST_ERROR:
             return Stopped(found.reason, found.evidence, at)
@@ -235,8 +245,11 @@ def _unparsed(trace: Trace) -> Stopped | None:
 
 def _exhausted(trace: Trace) -> Stopped:
     most, taken = trace.limits.max_iterations, trace.iterations
-    if most is not None and taken >= most:
-        said = f"No answer after {taken} of {most} steps."
+    # A cap holds for each request of the user.
+    last = trace.steps[-1].request if taken else 0
+    served = sum(step.request == last for step in trace.steps)
+    if most is not None and served >= most:
+        said = f"No answer after {served} of {most} steps."
         return Stopped(StopReason.MAX_ITERATIONS, said, taken - 1 if taken else None)
     seconds = trace.limits.max_seconds
     if seconds is not None and (trace.seconds or 0) >= seconds:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from loopmend._repr import written
 from loopmend._rich import html_of
@@ -15,6 +15,9 @@ from loopmend.errors import TraceFormatError
 from loopmend.reading.turn import Turn
 from loopmend.traces.unread import Lazily
 from loopmend.wire import from_data, to_data
+
+if TYPE_CHECKING:
+    from loopmend.traces.readers.options import ReadOptions
 
 __all__ = ["Limits", "Observation", "Step", "Tokens", "Trace", "TraceCall", "TraceError"]
 
@@ -112,10 +115,14 @@ class Step:
     """Which agent took the step, if there are several."""
     id: str | None = None
     """The framework's own name for the step, such as a span or run id."""
+    request: int = 0
+    """Which of the user's requests it serves, from 0: who asks again gets calls again."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "calls", tuple(self.calls))
-        object.__setattr__(self, "observations", tuple(self.observations))
+        if type(self.calls) is not tuple:
+            object.__setattr__(self, "calls", tuple(self.calls))
+        if type(self.observations) is not tuple:
+            object.__setattr__(self, "observations", tuple(self.observations))
 
 
 setattr(Step, "turn", Lazily(Step.__dict__["turn"]))  # noqa: B010 - in place of the slot
@@ -253,22 +260,17 @@ class Trace:
         handover: Iterable[str] = (),
         max_iterations: int | None = None,
     ) -> Trace:
-        """Read a ReAct transcript: each action is a step.
+        """Read a ReAct transcript, with the options of `load_traces`: each action is a step.
 
-        Args:
-            text: The transcript; what stands before the first header is the question.
-            tools: The names of the available tools, if they are known.
-            finish: Actions that end a run besides `Finish[…]`, such as `click[Buy Now]`.
-            handover: Actions that end a run with somebody else.
-            max_iterations: The cap on steps, if there was one.
+        What stands before the first header is the question. `finish` may name an action with its
+        input, such as `click[Buy Now]`.
 
         Raises:
             TypeError: `text` is not a `str`.
         """
-        from loopmend.traces.readers.options import options_of
         from loopmend.traces.readers.react_log import read_react_log
 
-        return read_react_log(text, options_of(tools, finish, handover, max_iterations))
+        return read_react_log(text, _options(tools, finish, handover, max_iterations))
 
     @classmethod
     def from_messages(
@@ -280,20 +282,14 @@ class Trace:
         handover: Iterable[str] = (),
         max_iterations: int | None = None,
     ) -> Trace:
-        """Read a conversation in any provider's format: each reply of the model is a step.
+        """Read a conversation, with the options of `load_traces`: each reply is a step.
 
-        Args:
-            messages: Dicts or objects, as OpenAI, Anthropic, Gemini, LangChain, Vercel, ShareGPT,
-                Inspect or AgentDojo write them.
-            tools: The names of the available tools, if they are known.
-            finish: Calls that end a run besides `submit`, `final_answer` and the like.
-            handover: Calls that end a run with somebody else besides `transfer_to_…`.
-            max_iterations: The cap on steps, if there was one.
+        Messages are dicts or objects, as OpenAI, Anthropic, Gemini, LangChain, Vercel, ShareGPT,
+        Inspect or AgentDojo write them.
         """
         from loopmend.traces.readers.conversation import read_messages
-        from loopmend.traces.readers.options import options_of
 
-        return read_messages(messages, options_of(tools, finish, handover, max_iterations))
+        return read_messages(messages, _options(tools, finish, handover, max_iterations))
 
     @classmethod
     def from_spans(
@@ -305,20 +301,14 @@ class Trace:
         handover: Iterable[str] = (),
         max_iterations: int | None = None,
     ) -> Trace:
-        """Read the spans of one run: each call of a model is a step.
+        """Read the spans of one run, with the options of `load_traces`: each model call is a step.
 
-        Args:
-            spans: Mappings, nested (`child_spans`) or flat (`parent_id`), with attributes by the
-                conventions of OpenInference, of OpenTelemetry's GenAI, or of Vercel.
-            tools: The names of the available tools, if the spans do not tell.
-            finish: Calls that end a run besides `final_answer` and the like.
-            handover: Calls that end a run with somebody else besides `transfer_to_…`.
-            max_iterations: The cap on steps, if there was one.
+        Spans are mappings, nested (`child_spans`) or flat (`parent_id`), with attributes by the
+        conventions of OpenInference, of OpenTelemetry's GenAI, or of Vercel.
         """
-        from loopmend.traces.readers.options import options_of
         from loopmend.traces.readers.otel_spans import read_spans
 
-        return read_spans(spans, options_of(tools, finish, handover, max_iterations))
+        return read_spans(spans, _options(tools, finish, handover, max_iterations))
 
     def with_reason(self, reason: str) -> Trace:
         """Return the trace with another reason why it stopped."""
@@ -326,6 +316,12 @@ class Trace:
 
     def _repr_html_(self) -> str:
         return html_of("trace", self)
+
+
+def _options(*given: Any) -> ReadOptions:
+    from loopmend.traces.readers.options import options_of
+
+    return options_of(*given)
 
 
 def _lines(step: Step) -> list[str]:

@@ -1,46 +1,46 @@
-"""Turns that are read when somebody looks: reading takes longer than all else about a step."""
+"""Values that are worked out when somebody looks: a turn takes longer than all else of a step."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["UNREAD", "Lazily", "Unread", "as_read"]
+__all__ = ["UNREAD", "Later", "Lazily", "as_read"]
 
 
-class Unread:
-    """Stands for the turn of a step whose text nobody has read yet.
+class Later:
+    """Stands for a value that nobody has looked at yet.
 
     >>> from loopmend.traces import Step
     >>> Step("It is 4.", turn=UNREAD).turn.actions
     (FinalAnswer(content='It is 4.', type='final'),)
     """
 
-    __slots__ = ()
+    __slots__ = ("work",)
 
-
-UNREAD: Final[Any] = Unread()
-"""Given in place of a turn: the step reads its text when somebody first looks."""
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self.work = work
 
 
 class Lazily:
-    """The slot of a step's turn, which reads what is still unread."""
+    """The slot of a field that works out what is left for later."""
 
     __slots__ = ("slot",)
 
     def __init__(self, slot: Any) -> None:
         self.slot = slot
 
-    def __get__(self, step: Any, owner: type) -> Any:
-        if step is None:
+    def __get__(self, owner: Any, cls: type) -> Any:
+        if owner is None:
             return self
-        turn = self.slot.__get__(step, owner)
-        if turn is UNREAD:
-            turn = _read(step)
-            self.slot.__set__(step, turn)
-        return turn
+        value = self.slot.__get__(owner, cls)
+        if type(value) is Later:
+            value = value.work(owner)
+            self.slot.__set__(owner, value)
+        return value
 
-    def __set__(self, step: Any, turn: Any) -> None:
-        self.slot.__set__(step, turn)
+    def __set__(self, owner: Any, value: Any) -> None:
+        self.slot.__set__(owner, value)
 
 
 def as_read(step: Any) -> Any:
@@ -57,3 +57,7 @@ def _read(step: Any) -> Any:
 
     native = [{"name": call.name, "args": call.arguments} for call in step.calls]
     return read_response(step.text, calls=native)
+
+
+UNREAD: Final[Any] = Later(_read)
+"""Given in place of a turn: the step reads its text when somebody first looks."""

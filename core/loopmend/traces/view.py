@@ -3,30 +3,59 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final
 
 from loopmend._repr import written
 from loopmend.results import failure_in
 from loopmend.traces.stop import Stopped, StopReason, stop_of
 from loopmend.traces.trace import Observation, Trace, TraceCall
 
-__all__ = ["Made", "View", "is_failure", "words"]
+__all__ = ["Made", "View", "holds", "is_failure", "words"]
 
 _WORD: Final = re.compile(r"\w+")
 _ASIDES: Final = ("think", "Think")
 _LONGEST: Final = 4000
+_ANY: Final = "any tool"
 
 
-class Made(NamedTuple):
+class Made:
     """A call that was made, with its step and what came of it."""
 
-    step: int
-    call: TraceCall
-    signature: tuple[str, str]
-    """Its name and its arguments, written down."""
-    result: str | None
-    failed: bool = False
-    """Whether its step's tools failed."""
+    __slots__ = ("_signature", "call", "result", "scope", "step")
+
+    def __init__(
+        self, step: int, call: TraceCall, result: Observation | None, scope: tuple[int, str | None]
+    ) -> None:
+        self.step = step
+        self.call = call
+        self.result = result
+        """What the tool returned, if the record tells."""
+        self.scope = scope
+        """Whose call it is: of which request of the user, and of which agent."""
+        self._signature: tuple[str, str] | None = None
+
+    @property
+    def signature(self) -> tuple[str, str]:
+        """Its name and its arguments as text that is equal for equal calls."""
+        if self._signature is None:
+            given = self.call.arguments
+            text = " ".join(given.split()).lower() if isinstance(given, str) else None
+            self._signature = (
+                self.call.name,
+                written(given, in_order=True) if text is None else text,
+            )
+        return self._signature
+
+    @property
+    def seen(self) -> str:
+        """What the tool returned, as text; empty if the record does not tell."""
+        return "" if self.result is None else self.result.text
+
+    @property
+    def worked(self) -> bool:
+        """Whether the tool returned something else than a failure, so that there is such a tool."""
+        return self.result is not None and not is_failure(self.result)
 
 
 def is_failure(observation: Observation) -> bool:
@@ -39,18 +68,27 @@ def words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text[:_LONGEST].lower()))
 
 
-def _signature(call: TraceCall) -> tuple[str, str]:
-    """Return name and arguments as text that is equal for equal calls."""
-    given = call.arguments
-    if isinstance(given, str):
-        return call.name, " ".join(given.split()).lower()
-    return call.name, written(given, in_order=True)
+def holds(folded: str, phrases: tuple[str, ...]) -> bool:
+    """Tell whether a text in lower case holds any of some phrases."""
+    for phrase in phrases:  # noqa: SIM110 - a generator costs as much as the search
+        if phrase in folded:
+            return True
+    return False
 
 
 class View:
     """A trace, and what was worked out from it."""
 
-    __slots__ = ("_last_good", "answered", "failed", "failures", "made", "stop", "trace")
+    __slots__ = (
+        "_last_good",
+        "answered",
+        "failed",
+        "failures",
+        "made",
+        "repeating",
+        "stop",
+        "trace",
+    )
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -60,19 +98,21 @@ class View:
         """Whether the run ended with an answer."""
         self.failed: list[tuple[int, Observation]] = []
         """The observations that say that a tool failed, with their steps."""
+        self.failures: list[int] = []
+        """The steps that failed themselves, or whose tools all did."""
         self._last_good: dict[str | None, int] = {}
         for at, step in enumerate(trace.steps):
+            bad = [seen for seen in step.observations if is_failure(seen)]
+            self.failed += [(at, seen) for seen in bad]
+            if step.error is not None or (bad and len(bad) == len(step.observations)):
+                self.failures.append(at)
             for seen in step.observations:
-                if is_failure(seen):
-                    self.failed.append((at, seen))
-                else:
+                if seen not in bad:
                     self._last_good[seen.tool] = self._last_good[_ANY] = at
-        found = {at for at, _ in self.failed}
-        self.made: list[Made] = _made(trace, found)
+        self.made: list[Made] = _made(trace)
         """All calls in order, asides such as `think[…]` left out."""
-        found.update([at for at, step in enumerate(trace.steps) if step.error is not None])
-        self.failures = sorted(found)
-        """The steps whose tool did not do what was asked, or that failed themselves."""
+        self.repeating: list[list[Made]] = _repeating(self.made)
+        """The calls of each request and agent, if any tool was called more than once."""
 
     def recovers(self, at: int, tool: str | None = None) -> bool:
         """Tell whether a later step got a result: of this tool, or of any if none is given."""
@@ -84,18 +124,27 @@ class View:
         return any(s.error is None and (s.calls or s.answer is not None) for s in later)
 
 
-_ANY: Final = "any tool"
-
-
-def _made(trace: Trace, failed: set[int]) -> list[Made]:
+def _made(trace: Trace) -> list[Made]:
     found: list[Made] = []
     for at, step in enumerate(trace.steps):
+        if not step.calls:
+            continue
         results = step.observations
-        known = {seen.call_id: seen.text for seen in results if seen.call_id is not None}
+        known = {seen.call_id: seen for seen in results if seen.call_id is not None}
+        scope = step.request, step.agent
         for number, call in enumerate(step.calls):
             if call.name not in _ASIDES:
-                result = results[number].text if number < len(results) else None
+                result = results[number] if number < len(results) else None
                 if call.id is not None and known:
                     result = known.get(call.id, result)
-                found.append(Made(at, call, _signature(call), result, at in failed))
+                found.append(Made(at, call, result, scope))
     return found
+
+
+def _repeating(made: Sequence[Made]) -> list[list[Made]]:
+    scopes: dict[tuple[int, str | None], list[Made]] = {}
+    for each in made:
+        scopes.setdefault(each.scope, []).append(each)
+    return [
+        calls for calls in scopes.values() if len({each.call.name for each in calls}) < len(calls)
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -56,7 +57,11 @@ def action_after_final(view: View) -> Iterator[Finding]:
     for at, step in enumerate(steps[:-1]):
         if step.answer is not None and step.agent == steps[-1].agent:
             later = next((n for n in range(at + 1, len(steps)) if steps[n].calls), None)
-            if later is not None and steps[later].agent == step.agent:
+            # Who is asked again, or works for somebody else, may call again.
+            if later is not None and (steps[later].agent, steps[later].request) == (
+                step.agent,
+                step.request,
+            ):
                 message = f"Step {at + 1} answers, but step {later + 1} calls a tool."
                 evidence = step.answer[:200]
                 yield Finding("action_after_final", message, "warning", "proven", later, evidence)
@@ -66,9 +71,13 @@ def action_after_final(view: View) -> Iterator[Finding]:
 def budget(view: View) -> Iterator[Finding]:
     """Find a run that took more than it was allowed."""
     limits, trace = view.trace.limits, view.trace
-    if limits.max_iterations is not None and trace.iterations > limits.max_iterations:
-        message = f"The run took {trace.iterations} steps; the limit is {limits.max_iterations}."
-        yield Finding("budget", message, "warning", "proven", trace.iterations - 1)
+    most = limits.max_iterations
+    if most is not None and trace.iterations > most:
+        request, taken = Counter(step.request for step in trace.steps).most_common(1)[0]
+        if taken > most:
+            at = max(n for n, step in enumerate(trace.steps) if step.request == request)
+            message = f"The run took {taken} steps for one request; the limit is {most}."
+            yield Finding("budget", message, "warning", "proven", at)
     if limits.max_tokens is not None and trace.tokens > limits.max_tokens:
         message = f"The run took {trace.tokens} tokens; the limit is {limits.max_tokens}."
         yield Finding("token_budget", message, "warning", "proven")

@@ -5,26 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from loopmend.traces.finding import Certainty, Detector, Finding
+from loopmend.traces.stop import StopReason
 from loopmend.traces.trace import Observation, TraceError
-from loopmend.traces.view import View
+from loopmend.traces.view import View, holds
 
-__all__ = ["ERRORS"]
+__all__ = ["ERRORS", "says_unknown"]
 
 _STORM: Final = 3
 _REFUSED: Final = "_Exception"
 """What LangChain's AgentExecutor calls in place of a tool for a reply that it cannot parse."""
 _UNKNOWN: Final = re.compile(
-    r"\W{0,3}(?:error: )?(?:(?P<name>[\w.\-]{1,80}) is not a valid tool|unknown tool\b"
-    r"|tool .{0,80}(?:not found|does not exist)|no such tool)",
+    r"\W{0,3}(?:error: )?(?:(?P<name>[\w.\-]{1,80}) is not a valid tool\b"
+    r"|(?:unknown|no such) tool\W{0,4}(?P<told>[\w.\-]{0,80})"
+    r"|tool\W{1,4}(?P<said>[\w.\-]{1,80})\W{1,3}(?:was )?(?:not found|does not exist))",
     re.IGNORECASE,
 )
 _ARGUMENTS: Final = (
-    *("validation error", "required positional argument", "unexpected keyword argument"),
-    *("invalid argument", "invalid input", "were malformed", "error invoking tool"),
+    *("validation error for", "validation errors for", "required positional argument"),
+    *("unexpected keyword argument", "were malformed", "error invoking tool"),
 )
+_PARSERS: Final = ("parserexception", "parsingerror", "parseexception")
 _PARSING: Final = (
     *("could not parse", "outputparser", "agentparsingerror", "error in code parsing"),
     *("invalid format", "code snippet is invalid", "invalid or incomplete response"),
@@ -86,9 +90,12 @@ def _marked(finding: Finding, *, recovered: bool) -> Finding:
 
 def _step_error(at: int, error: TraceError) -> Finding:
     said = f"{error.kind}: {error.message}"
-    if error.origin == "parser" or _holds(said[:1000].lower(), _PARSING):
+    sure = error.origin == "parser" or error.kind.lower().endswith(_PARSERS)
+    # A tool that cannot parse something speaks of its own data.
+    if sure or (error.origin != "tool" and holds(said[:1000].lower(), _PARSING)):
         message = "The model's output could not be parsed."
-        return Finding("parse_failure", message, "error", "proven", at, said[:200])
+        certainty: Certainty = "proven" if sure else "suspected"
+        return Finding("parse_failure", message, "error", certainty, at, said[:200])
     if error.origin == "model":
         return _provider(at, error)
     message = "The step failed."
@@ -99,30 +106,35 @@ def _tool_failure(at: int, observation: Observation) -> Finding:
     text = observation.text[:200]
     certainty: Certainty = "proven" if observation.failed else "suspected"
     folded = text.lower()
-    if "tool" in folded and _UNKNOWN.match(text):
+    if "tool" in folded and says_unknown(observation):
         return Finding("unknown_tool", "Unknown tool.", "error", certainty, at, text)
-    if _holds(folded, _ARGUMENTS):
+    # That it failed is a fact; what it failed at is told by words that mean other things, too.
+    if holds(folded, _ARGUMENTS):
         message = "A tool refused its arguments."
-        return Finding("malformed_arguments", message, "error", certainty, at, text)
-    if _holds(folded, _PARSING):
+        return Finding("malformed_arguments", message, "error", "suspected", at, text)
+    if holds(folded, _PARSING):
         message = "The model's output could not be parsed."
-        return Finding("parse_failure", message, "error", certainty, at, text)
+        return Finding("parse_failure", message, "error", "suspected", at, text)
     message = "A tool reported a problem."
     return Finding("tool_error", message, "warning", certainty, at, text)
 
 
-def _holds(folded: str, phrases: tuple[str, ...]) -> bool:
-    for phrase in phrases:  # noqa: SIM110 - a generator costs as much as the search
-        if phrase in folded:
-            return True
-    return False
+def says_unknown(observation: Observation) -> bool:
+    """Tell whether a result says that there is no tool of the name that was called."""
+    match = _UNKNOWN.match(observation.text[:200])
+    named = match[match.lastgroup or 0].lower() if match is not None else None
+    return named is not None and named in ("", (observation.tool or named).lower())
 
 
 def provider(view: View) -> Iterator[Finding]:
     """Find what ended the run on the provider's side."""
     error = view.trace.error
-    if error is not None and error.origin in ("model", "unknown") and _class(error) is not None:
+    if error is None or _class(error) is None:
+        return
+    if error.origin == "model":
         yield _provider(None, error)
+    elif error.origin == "unknown" and view.stop.reason is StopReason.PROVIDER_ERROR:
+        yield replace(_provider(None, error), certainty="suspected")
 
 
 def _provider(at: int | None, error: TraceError) -> Finding:
@@ -140,29 +152,32 @@ def _class(error: TraceError) -> str | None:
 def storm(view: View) -> Iterator[Finding]:
     """Find several failures in a row."""
     flagged = {at for at, seen in view.failed if seen.failed}
-    run, before = 0, -2
+    steps, run, before = view.trace.steps, 0, -2
     for at in view.failures:
-        run = run + 1 if at == before + 1 else 1
-        before = at
+        follows = at == before + 1 and steps[at].request == steps[before].request
+        run, before = run + 1 if follows else 1, at
         if run == _STORM:
             message = f"{_STORM} steps in a row failed, up to step {at + 1}."
-            steps = view.trace.steps[at - _STORM + 1 : at + 1]
-            sure = all(
-                s.error is not None or n in flagged for n, s in enumerate(steps, at - _STORM + 1)
-            )
+            these = range(at - _STORM + 1, at + 1)
+            sure = all(steps[n].error is not None or n in flagged for n in these)
             certainty: Certainty = "proven" if sure else "suspected"
             finding = Finding("error_storm", message, "error", certainty, at)
             yield _marked(finding, recovered=view.recovers(at))
             return
 
 
+@lru_cache(maxsize=1024)
+def _fetches(tool: str) -> bool:
+    return _FETCHES.search(tool) is not None
+
+
 def blocked(view: View) -> Iterator[Finding]:
     """Find pages that did not let the agent in."""
     for at, step in enumerate(view.trace.steps):
         for observation in step.observations:
-            if observation.tool is not None and not _FETCHES.search(observation.tool):
+            if observation.tool is not None and not _fetches(observation.tool):
                 continue
-            if _holds(observation.text[:300].lower(), _BLOCKED):
+            if holds(observation.text[:300].lower(), _BLOCKED):
                 message = "A page blocked the agent."
                 evidence = observation.text[:200]
                 yield Finding("blocked_page", message, "warning", "suspected", at, evidence)

@@ -1,4 +1,8 @@
-"""Going round in circles: calls, results and thoughts that come back."""
+"""Going round in circles: calls, results and thoughts that come back.
+
+All of it is suspected: who waits for a job or presses a key repeats a call, too. Calls are compared
+within one request of the user and one agent, and only by results that the record tells.
+"""
 
 from __future__ import annotations
 
@@ -23,51 +27,58 @@ _LONG_THOUGHT: Final = 4
 _WINDOW: Final = 12
 _FEW_BLANKS: Final = 4
 
+_Key = tuple[tuple[str, str], str]
+
 
 def identical(view: View) -> Iterator[Finding]:
-    """Find the same call made several times, whatever came of it."""
-    counts = Counter(made.signature for made in view.made)
-    for made in reversed(view.made):
-        if counts.pop(made.signature, 0) >= _IDENTICAL:
-            message = (
-                f"The model called `{made.call.name[:60]}` several times with the same arguments."
-            )
-            yield Finding("identical_call", message, "warning", "proven", made.step)
+    """Find the same call made several times with the same result: what changes is waited for."""
+    for calls in view.repeating:
+        counts = Counter(map(_key, calls))
+        latest = _latest(calls)
+        for made in reversed(calls):
+            often = counts.pop(_key(made), 0)
+            if often >= _IDENTICAL and made.seen and _stays(made, latest):
+                message = f"The model called {_name(made)} {often} times with the same arguments."
+                yield _found("identical_call", message, made, made.seen)
 
 
 def no_progress(view: View) -> Iterator[Finding]:
     """Find a call that was made again with the same result, and nothing new in between."""
-    known: set[tuple[tuple[str, str], str | None]] = set()
-    since: Counter[tuple[tuple[str, str], str | None]] = Counter()
-    for made in view.made:
-        key = (made.signature, made.result)
-        if key not in known:
-            known.add(key)
-            since.clear()  # something new came up: the count starts again
-        since[key] += 1
-        if since[key] == _AGAIN:
-            message = f"The model called `{made.call.name[:60]}` again and got the same result."
-            evidence = (made.result or "")[:200]
-            yield Finding("no_progress_loop", message, "warning", "proven", made.step, evidence)
-            return
+    for calls in view.repeating:
+        latest = _latest(calls)
+        known: set[_Key] = set()
+        since: Counter[_Key] = Counter()
+        for made in calls:
+            key = _key(made)
+            if key not in known or not made.seen:
+                known.add(key)
+                since.clear()  # something new came up: the count starts again
+            since[key] += 1
+            if since[key] == _AGAIN and _stays(made, latest):
+                message = f"The model called {_name(made)} again and got the same result."
+                yield _found("no_progress_loop", message, made, made.seen)
+                return
 
 
 def near_identical(view: View) -> Iterator[Finding]:
     """Find long calls of one tool that differ in a few words only."""
-    before: list[tuple[Made, frozenset[str]]] = []
-    for made in view.made:
-        if made.signature[1].count(" ") < _FEW_BLANKS:
-            continue  # too short to be alike in anything but a name
-        its = words(made.signature[1])
-        if len(its) < _LONG_CALL:
-            continue
-        for earlier, said in before[-_WINDOW:]:
-            # To try again otherwise what failed is a correction, and no repeat.
-            same = earlier.signature[0] == made.signature[0] and not earlier.failed
-            if same and _alike(said, its):
-                yield _near(earlier, made)
-                return
-        before.append((made, its))
+    for calls in view.repeating:
+        before: list[tuple[Made, frozenset[str]]] = []
+        for made in calls:
+            if made.signature[1].count(" ") < _FEW_BLANKS:
+                continue  # too short to be alike in anything but a name
+            its = words(made.signature[1])
+            if len(its) < _LONG_CALL:
+                continue
+            for earlier, said in before[-_WINDOW:]:
+                # To try again otherwise what failed is a correction, and to turn pages no repeat.
+                same = earlier.call.name == made.call.name and earlier.worked
+                if same and _alike(said, its) and not _turns_pages(said, its):
+                    steps = f"{earlier.step + 1} and {made.step + 1}"
+                    message = f"Steps {steps} call {_name(made)} with almost the same arguments."
+                    yield _found("near_identical_loop", message, made, made.signature[1])
+                    return
+            before.append((made, its))
 
 
 def _alike(one: frozenset[str], other: frozenset[str], share: float = _NEAR) -> bool:
@@ -77,60 +88,82 @@ def _alike(one: frozenset[str], other: frozenset[str], share: float = _NEAR) -> 
     return both >= share * (len(one) + len(other) - both)
 
 
-def _near(earlier: Made, later: Made) -> Finding:
-    steps = f"{earlier.step + 1} and {later.step + 1}"
-    message = f"Steps {steps} call `{later.call.name[:60]}` with almost the same arguments."
-    evidence = later.signature[1][:200]
-    return Finding("near_identical_loop", message, "warning", "suspected", later.step, evidence)
+def _turns_pages(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Tell whether two calls differ in numbers only, as those for one page and the next do."""
+    differing = one ^ other
+    return bool(differing) and all(word.isdecimal() for word in differing)
 
 
 def cycle(view: View) -> Iterator[Finding]:
-    """Find two calls in turn: A, B, A, B."""
-    signatures = [made.signature for made in view.made]
-    for at in range(3, len(signatures)):
-        a, b, c, d = signatures[at - 3 : at + 1]
-        if a == c and b == d and a != b:
-            message = "The model alternates between the same two calls."
-            yield Finding("cycle", message, "warning", "proven", view.made[at].step)
-            return
+    """Find two calls in turn with the same results: A, B, A, B."""
+    for calls in view.repeating:
+        for at in range(3, len(calls)):
+            a, b, c, d = calls[at - 3 : at + 1]
+            if a.call.name == c.call.name and _same(a, c) and _same(b, d) and not _same(a, b):
+                message = "The model alternates between the same two calls."
+                yield _found("cycle", message, d)
+                return
 
 
 def thoughts(view: View) -> Iterator[Finding]:
     """Find a thought that comes back, word for word or nearly so."""
-    before: list[tuple[int, frozenset[str]]] = []
+    before: list[tuple[int, str]] = []
     for at, step in enumerate(view.trace.steps):
-        if not step.thought:
+        thought = step.thought
+        if not thought:
             continue
-        its = frozenset(step.thought.split())
-        size = len(its)
         for earlier, said in before[-2:]:
             # Most are told apart by their length alone.
-            if (
-                size >= _LONG_THOUGHT
-                and abs(len(said) - size) * 4 <= size
-                and _alike(said, its, _NEAR_THOUGHT)
-            ):
+            if 2 * len(said) < len(thought) or 2 * len(thought) < len(said):
+                continue
+            its, theirs = frozenset(thought.split()), frozenset(said.split())
+            if len(its) >= _LONG_THOUGHT and _alike(theirs, its, _NEAR_THOUGHT):
                 message = f"Step {at + 1} repeats the thought of step {earlier + 1}."
-                evidence = step.thought[:200]
+                evidence = thought[:200]
                 yield Finding("repeated_thought", message, "info", "suspected", at, evidence)
                 return
-        before.append((at, its))
+        before.append((at, thought))
 
 
 def restart(view: View) -> Iterator[Finding]:
     """Find a run that starts all over: its first calls again, in the same order."""
-    signatures: Sequence[tuple[str, str]] = [made.signature for made in view.made]
-    if len(signatures) < 4 or signatures[0] == signatures[1]:  # noqa: PLR2004 - too few to tell
-        return
-    first = signatures[:2]
-    for at in range(2, len(signatures) - 1):
-        if list(signatures[at : at + 2]) == list(first):
-            message = f"Step {view.made[at].step + 1} starts over with the first calls."
-            yield Finding("restart", message, "warning", "suspected", view.made[at].step)
-            return
+    for calls in view.repeating:
+        for at in range(2, len(calls) - 1):
+            again, after = calls[at : at + 2]
+            if _same(calls[0], again) and _same(calls[1], after) and not _same(again, after):
+                message = f"Step {again.step + 1} starts over with the first calls."
+                yield _found("restart", message, again)
+                return
 
 
-REPETITION: Final[tuple[Detector, ...]] = (
+def _latest(calls: Sequence[Made]) -> dict[tuple[str, str], str]:
+    """Return what each call returned in the end, if it returned something."""
+    return {made.signature: made.seen for made in calls if made.seen and made.worked}
+
+
+def _stays(made: Made, latest: dict[tuple[str, str], str]) -> bool:
+    """Tell whether a call's result stayed: who gets another one in the end has waited for it."""
+    return latest.get(made.signature, made.seen) == made.seen
+
+
+def _key(made: Made) -> _Key:
+    return made.signature, made.seen
+
+
+def _same(one: Made, other: Made) -> bool:
+    """Tell whether two calls are the same, with the same result."""
+    return bool(one.seen) and one.seen == other.seen and one.signature == other.signature
+
+
+def _name(made: Made) -> str:
+    return f"`{made.call.name[:60]}`"
+
+
+def _found(kind: str, message: str, made: Made, evidence: str = "") -> Finding:
+    return Finding(kind, message, "warning", "suspected", made.step, evidence[:200])
+
+
+REPETITION: Final[Sequence[Detector]] = (
     identical,
     no_progress,
     near_identical,

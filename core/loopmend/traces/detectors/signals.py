@@ -18,6 +18,8 @@ __all__ = ["SIGNALS"]
 def signals(view: View) -> Iterator[Finding]:
     """Find steps in which the model says that it is stuck or unsure."""
     for at, step in enumerate(view.trace.steps):
+        if not step.text:
+            continue
         turn = as_read(step)
         signal = turn.signal if turn is not None else detect_meta_signal(step.text)
         if isinstance(signal, Stuck):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from loopmend.reading.turn import FailurePattern
+from loopmend.traces.detectors.errors import says_unknown
 from loopmend.traces.finding import Detector, Finding, Severity
 from loopmend.traces.trace import Step
 from loopmend.traces.unread import as_read
-from loopmend.traces.view import Made, View
+from loopmend.traces.view import Made, View, holds
 
 __all__ = ["TURNS"]
 
@@ -33,9 +35,13 @@ _RESULTS: Final = ("observation", "tool_response", "tool_result", "function_resu
 _LONGEST_PLAN: Final = 500
 _MARKS: Final = ("{", "<", "Action:", "[TOOL")
 _CUT: Final = "made-up continuation cut off"
+_VERBS: Final = (
+    *("searched", "verified", "checked", "confirmed", "looked up", "retrieved", "executed", "ran"),
+    *("queried", "visited", "reviewed", "according to"),
+)
 _CLAIM: Final = re.compile(
-    r"\b(?:I have|I've|I) (?:just |now |already )?(?:searched|verified|checked|confirmed|looked up|"
-    r"retrieved|executed|ran|queried|visited|reviewed)\b|\baccording to (?:my|the) search\b",
+    rf"\b(?:I have|I've|I) (?:just |now |already )?(?:{'|'.join(_VERBS[:-1])})\b"
+    r"|\baccording to (?:my|the) search\b",
     re.IGNORECASE,
 )
 
@@ -49,7 +55,7 @@ def failures(view: View) -> Iterator[Finding]:
             as_read(step) is not None or (at == last and _is_worth(step))
         ):
             yield from _unused(at, step)
-        if _holds_result(step.text):
+        if step.text and holds(step.text.lower(), _RESULTS):
             yield from _made_up(at, step)
 
 
@@ -73,13 +79,8 @@ def _made_up(at: int, step: Step) -> Iterator[Finding]:
             evidence = step.text[slice(*repair.span)][:200]
             message = "The model made up what a tool would return."
             kind = "hallucinated_observation"
-            yield Finding(kind, message, "warning", "proven", at, evidence, repair.span)
+            yield Finding(kind, message, "warning", "suspected", at, evidence, repair.span)
             return
-
-
-def _holds_result(text: str) -> bool:
-    folded = text.lower()
-    return any(mark in folded for mark in _RESULTS)
 
 
 def _came_of_it(step: Step) -> bool:
@@ -89,29 +90,43 @@ def _came_of_it(step: Step) -> bool:
 
 
 def unknown_tools(view: View) -> Iterator[Finding]:
-    """Find calls of tools that are not on offer, where it is known which are."""
+    """Find calls of tools that are not on offer, where it is known which are.
+
+    The list may lack a tool, and a tool that returned a result is there whatever the list says.
+    Only the list and a result that says so prove it together.
+    """
     offered = view.trace.tools
     if offered is None:
         return
     known = {name.lower() for name in offered}
     for made in view.made:
+        if made.call.name.lower() in known:
+            continue
         ends = view.trace.steps[made.step].answer is not None  # what ends a run is on no list
-        if made.call.name.lower() not in known and made.call.name != "python" and not ends:
-            message = f"There is no tool `{made.call.name[:60]}`."
-            yield _found("unknown_tool", message, view, made)
+        if made.call.name != "python" and not ends:
+            message = f"`{made.call.name[:60]}` is not among the available tools."
+            sure = made.result is not None and says_unknown(made.result)
+            found = _found("unknown_tool", message, view, made)
+            found = replace(found, severity="info") if made.worked else found
+            yield replace(found, certainty="proven") if sure else found
 
 
 def _found(kind: str, message: str, view: View, made: Made, evidence: str = "") -> Finding:
     recovered = view.recovers(made.step)
     severity: Severity = "info" if recovered else "error"
-    return Finding(kind, message, severity, "proven", made.step, evidence, recovered=recovered)
+    return Finding(kind, message, severity, "suspected", made.step, evidence, recovered=recovered)
 
 
 def broken_arguments(view: View) -> Iterator[Finding]:
-    """Find arguments that should be an object but could not be decoded."""
+    """Find arguments that should be an object but could not be decoded, and that did not work.
+
+    Suspected: a platform that cuts long values leaves the same behind.
+    """
     for made in view.made:
         given = made.call.arguments
-        if made.call.id is not None and isinstance(given, str) and given.lstrip().startswith("{"):
+        if made.call.id is None or not isinstance(given, str) or made.worked:
+            continue
+        if given.lstrip().startswith("{"):
             message = f"The arguments of `{made.call.name[:60]}` are not JSON."
             yield _found("malformed_arguments", message, view, made, given[:200])
 
@@ -122,7 +137,7 @@ def claims(view: View) -> Iterator[Finding]:
         if step.calls:
             return
         said = step.answer or step.text
-        claim = _CLAIM.search(said)
+        claim = _CLAIM.search(said) if holds(said.lower(), _VERBS) else None
         if claim is not None:
             message = "The model claims to have used tools but called none."
             evidence = said[claim.start() : claim.start() + 200]

@@ -60,7 +60,9 @@ def _take(drafts: list[Draft], pair: Any) -> None:
         action = dict(zip(("tool", "tool_input", "log"), action, strict=False))
     name, log = as_text(get(action, "tool")), as_text(get(action, "log"))
     id = first(action, "tool_call_id")
-    call = TraceCall(name, get(action, "tool_input"), id if isinstance(id, str) else None)
+    call = TraceCall(
+        name, first(action, "tool_input", "toolInput"), id if isinstance(id, str) else None
+    )
     again = drafts and log and drafts[-1].text == log and id is not None  # one of several at once
     draft = drafts[-1] if again else Draft(log, reads=False)
     drafts += [] if again else [draft]

@@ -40,10 +40,13 @@ def read_atif(value: Mapping[str, Any], options: ReadOptions) -> Trace:
     steps = [as_map(step) for step in as_list(value.get("steps"))]
     asked = [_text(step.get("message")) for step in steps if step.get("source") == "user"]
     drafts: list[Draft] = []
+    request = 0
     for step in steps:
+        request += step.get("source") == "user" and bool(drafts)
         seen = as_list(as_map(step.get("observation")).get("results"))
         if step.get("source") == "agent" and not step.get("is_copied_context"):
             drafts.append(_draft(step))
+            drafts[-1].request = request
         if drafts and not step.get("is_copied_context"):
             for result in seen:
                 _observe(drafts, result)

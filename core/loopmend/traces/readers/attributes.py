@@ -28,15 +28,21 @@ _OPERATIONS: Final = {
     **dict.fromkeys(("invoke_agent", "create_agent", "invoke_workflow"), "AGENT"),
     **dict.fromkeys(("embeddings", "retrieval"), "OTHER"),
 }
+_MLFLOW: Final = {"CHAT_MODEL": "LLM"}
 _TRACELOOP: Final = {"workflow": "AGENT", "agent": "AGENT", "tool": "TOOL", "task": "CHAIN"}
 _VERCEL: Final = re.compile(r"ai\.(?:generate|stream)(?:Text|Object)")
 _INDEXED: Final = re.compile(r"\.(\d{1,6})\.")
 _DEEPEST: Final = 12
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+_MESSAGES: Final = ("llm.input_messages", "llm.output_messages")
 
 
 def flat(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return attributes under dotted keys: data frames hold them nested."""
-    if not any(isinstance(value, (Mapping, list, tuple)) for value in attributes.values()):
+    for key in _MESSAGES:
+        if isinstance(attributes.get(key), str):  # a column that holds JSON
+            attributes = {**attributes, key: decoded(attributes[key])}
+    if _PLAIN.issuperset(map(type, attributes.values())):
         return attributes
     found: dict[str, Any] = {}
     stack: list[tuple[str, Any, int]] = [(str(k), v, 0) for k, v in attributes.items()]
@@ -57,6 +63,9 @@ def kind_in(attributes: Mapping[str, Any], name: str, told: Any = None) -> str:
     if isinstance(declared, str) and declared and declared.upper() not in ("INTERNAL", "CLIENT"):
         kind = declared.upper().rpartition(".")[2]
         return kind if kind != "UNKNOWN" else "CHAIN"
+    mlflow = str(decoded(attributes.get("mlflow.spanType")) or "").upper()
+    if mlflow and mlflow != "UNKNOWN":
+        return _MLFLOW.get(mlflow, mlflow)
     operation = str(attributes.get("gen_ai.operation.name") or "")
     if operation in _OPERATIONS:
         return _OPERATIONS[operation]
@@ -83,7 +92,7 @@ def given_in(attributes: Mapping[str, Any], events: list[Any], kind: str) -> Any
     """Return what a span got: a tool's arguments, or messages."""
     if kind == "TOOL":
         named = ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool.parameters", "input.value")
-        extra = ("tool_arguments", "traceloop.entity.input", "input")
+        extra = ("tool_arguments", "traceloop.entity.input", "input", "mlflow.spanInputs")
         return _inputs(first(attributes, *named, *extra))
     listed = _indexed(attributes, "llm.input_messages", "message.") or _indexed(
         attributes, "gen_ai.prompt", ""
@@ -92,20 +101,21 @@ def given_in(attributes: Mapping[str, Any], events: list[Any], kind: str) -> Any
         return listed
     named = ("gen_ai.input.messages", "ai.prompt.messages", "ai.prompt", "gen_ai.prompt")
     value = first(attributes, *named, "input.value", "llm.prompts", "traceloop.entity.input")
-    return _events(events, answers=False) if value is None else value
+    value = first(attributes, "mlflow.spanInputs") if value is None else value
+    return _events(events or _logged(attributes), answers=False) if value is None else value
 
 
 def said_in(attributes: Mapping[str, Any], events: list[Any], kind: str) -> Any:
     """Return what a span returned: a tool's result, or messages."""
     if kind == "TOOL":
         named = ("gen_ai.tool.call.result", "ai.toolCall.result", "output.value", "tool_response")
-        return first(attributes, *named, "traceloop.entity.output", "output")
+        return first(attributes, *named, "traceloop.entity.output", "output", "mlflow.spanOutputs")
     if kind != "LLM":
         return first(
             attributes,
             *("output.value", "gen_ai.output.messages", "pydantic_ai.all_messages"),
             *("all_messages_events", "final_result", "ai.response.text", "output"),
-            "traceloop.entity.output",
+            *("traceloop.entity.output", "mlflow.spanOutputs"),
         )
     listed = _indexed(attributes, "llm.output_messages", "message.") or _indexed(
         attributes, "gen_ai.completion", ""
@@ -117,8 +127,14 @@ def said_in(attributes: Mapping[str, Any], events: list[Any], kind: str) -> Any:
         text = first(attributes, "ai.response.text", "ai.response.object")
         return {"role": "assistant", "content": text, "tool_calls": calls}
     named = ("gen_ai.output.messages", "gen_ai.completion", "output.value", "output")
-    value = first(attributes, *named, "traceloop.entity.output")
-    return _events(events, answers=True) if value is None else value
+    value = first(attributes, *named, "traceloop.entity.output", "mlflow.spanOutputs")
+    return _events(events or _logged(attributes), answers=True) if value is None else value
+
+
+def _logged(attributes: Mapping[str, Any]) -> list[Any]:
+    """Return the events that pydantic-ai writes into an attribute."""
+    listed = as_list(decoded(attributes.get("events")))
+    return [{"name": get(each, "event.name"), "body": each} for each in listed]
 
 
 def _inputs(value: Any) -> Any:
@@ -187,7 +203,7 @@ def _said_in_events(events: list[Any], *, answers: bool) -> Iterator[Any]:
     for event in events:
         name = str(get(event, "name") or "")
         held = as_map(get(event, "attributes"))
-        body = decoded(get(event, "body")) or held
+        body = decoded(get(event, "body") or held.get("gen_ai.event.content")) or held
         if answers and name == "gen_ai.choice":
             yield {"role": "assistant", **as_map(decoded(first(body, "message")) or body)}
         elif answers and name == "gen_ai.content.completion":

@@ -12,7 +12,7 @@ from loopmend.traces.readers.draft import Draft, maker
 from loopmend.traces.readers.endings import ended, may_hold_call
 from loopmend.traces.readers.messages import Said, messages_in
 from loopmend.traces.readers.options import ReadOptions
-from loopmend.traces.trace import Trace, TraceCall
+from loopmend.traces.trace import Observation, Trace, TraceCall
 
 __all__ = ["drafts_of", "read_messages", "textual_calls"]
 
@@ -50,19 +50,32 @@ def read_messages(
 
 def drafts_of(said: Sequence[Said]) -> list[Draft]:
     """Return the steps of a conversation."""
+    said = [_returned(each, said[at - 1] if at else None) for at, each in enumerate(said)]
     drafts: list[Draft] = []
     fresh = True  # whether the next item of a reply starts a new one
+    request = 0
     for at, each in enumerate(said):
         if each.role == "assistant":
             if each.item and not fresh and drafts:
                 drafts[-1].add(each)
             else:
                 drafts.append(_draft(each, said[at + 1] if at + 1 < len(said) else None))
+                drafts[-1].request = request
             fresh = not each.item
         else:
             fresh = True
+            if each.role == "user" and each.text and drafts:
+                request = drafts[-1].request + 1
             _observe(drafts, each)
     return drafts
+
+
+def _returned(each: Said, before: Said | None) -> Said:
+    """Return a user's message as a tool's, if it answers a ReAct action as its host does."""
+    text = each.text.lstrip() if each.role == "user" and before is not None else ""
+    if not text.startswith("Observation") or before is None or "Action" not in before.text:
+        return each
+    return Said("tool", results=[Observation(text.partition(":")[2].strip())])
 
 
 def _draft(each: Said, following: Said | None) -> Draft:

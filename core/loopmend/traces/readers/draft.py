@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from loopmend.traces.readers.messages import Said
@@ -26,16 +25,16 @@ class _Index:
         self.sizes = (0, 0)
         self.named: dict[str, str] = {}
         self.pairs: set[tuple[str | None, str | None]] = set()
-        self.ids: Counter[str | None] = Counter()
-        self.names: Counter[str | None] = Counter()
-        self.seen_ids: Counter[str | None] = Counter()
-        self.seen_names: Counter[str | None] = Counter()
+        self.ids: dict[str | None, int] = {}
+        self.names: dict[str | None, int] = {}
+        self.seen_ids: dict[str | None, int] = {}
+        self.seen_names: dict[str | None, int] = {}
         self.places: dict[tuple[str | None, str | None], int] = {}
 
     def update(self, calls: list[TraceCall], seen: list[Observation]) -> None:
         for call in calls[self.sizes[0] :]:
-            self.ids[call.id] += 1
-            self.names[call.name] += 1
+            self.ids[call.id] = self.ids.get(call.id, 0) + 1
+            self.names[call.name] = self.names.get(call.name, 0) + 1
             if call.id is not None:
                 self.named[call.id] = call.name
                 self.pairs.add((call.id, call.name))
@@ -44,8 +43,8 @@ class _Index:
         self.sizes = len(calls), len(seen)
 
     def note(self, place: int, result: Observation) -> None:
-        self.seen_ids[result.call_id] += 1
-        self.seen_names[result.tool] += 1
+        self.seen_ids[result.call_id] = self.seen_ids.get(result.call_id, 0) + 1
+        self.seen_names[result.tool] = self.seen_names.get(result.tool, 0) + 1
         self.places.setdefault((result.call_id, result.tool), place)
 
     def forget(self, result: Observation) -> None:
@@ -70,11 +69,13 @@ class Draft:
     finish: str | None = None
     """Why the provider says the reply ended."""
     seconds: float | None = None
+    request: int = 0
+    """Which of the user's requests it serves."""
     executed_text: bool = False
     """Whether its calls stand in its text."""
     reads: bool = True
     """Whether its text is a reply that can be read."""
-    _index: _Index = field(default_factory=_Index)
+    _known: _Index | None = None
 
     @classmethod
     def of(cls, said: Said) -> Draft:
@@ -85,34 +86,43 @@ class Draft:
 
     def add(self, said: Said) -> None:
         """Add one more piece of the reply."""
-        self.text = "\n".join(filter(None, (self.text, said.text)))
-        self.thought = "\n".join(filter(None, (self.thought, said.thought))) or None
+        self.text = (
+            f"{self.text}\n{said.text}" if self.text and said.text else self.text or said.text
+        )
+        if said.thought:
+            self.thought = f"{self.thought}\n{said.thought}" if self.thought else said.thought
         self.calls += said.calls
         self.tokens = self.tokens or said.tokens
         for result in said.results:
             self.observe(result)
 
+    def _index(self) -> _Index:
+        if self._known is None:
+            self._known = _Index()
+        if self._known.sizes != (len(self.calls), len(self.observations)):
+            self._known.update(self.calls, self.observations)
+        return self._known
+
     def made(self, id: str | None) -> bool:
         """Tell whether it made the call with this id."""
-        self._index.update(self.calls, self.observations)
-        return id is not None and id in self._index.named
+        return bool(self.calls) and id is not None and id in self._index().named
 
     def observe(self, result: Observation) -> None:
         """Take what a tool returned, once for each call."""
-        index = self._index
-        index.update(self.calls, self.observations)
+        index = self._index()
         seen, id = self.observations, result.call_id
         # A host may use one id for two calls; then what the result says of itself counts.
         told = (id, result.tool) in index.pairs
         name = result.tool if told else index.named.get(id or "") or result.tool
         if name is None and len(seen) < len(self.calls):
             name = self.calls[len(seen)].name
-        result = replace(result, tool=name) if name != result.tool else result
+        if name != result.tool:
+            result = Observation(result.text, name, id, result.failed, result.seconds)
         place = len(seen)
         if id is not None and id in index.named:
-            if index.seen_ids[id] >= index.ids[id]:
+            if index.seen_ids.get(id, 0) >= index.ids[id]:
                 place = index.places.get((id, name), place)
-            if place == len(seen) and index.seen_names[name] >= index.names[name]:
+            if place == len(seen) and index.seen_names.get(name, 0) >= index.names[name]:
                 # A tool that raised something tells no id.
                 place = index.places.get((None, name), place)
         if place < len(seen):
@@ -140,6 +150,7 @@ class Draft:
             self.seconds,
             self.agent,
             self.id,
+            self.request,
         )
 
 

@@ -47,7 +47,9 @@ def ended(drafts: Sequence[Draft], trace: Trace, options: ReadOptions, *, talks:
         elif call is not None and options.ends(call) and not _failed(last):
             last.answer = last.answer or answer or answer_in(call.arguments)
         elif talks and answer is None and last.answer is None and _speaks(last):
-            last.answer = last.text
+            _, final, answered = last.text.rpartition("Final Answer:")
+            told = final and any(draft.executed_text for draft in drafts)
+            last.answer = answered.strip() if told else last.text
         answer = answer if answer is not None else last.answer
     steps = [_step(drafts, at) for at in range(len(drafts))]
     return replace(

@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sqlite3
 import zipfile
 import zlib
@@ -30,6 +31,7 @@ _ZIP: Final = b"PK\x03\x04"
 _GZIP: Final = b"\x1f\x8b"
 _SQLITE: Final = b"SQLite format 3\x00"
 _PARQUET: Final = b"PAR1"
+_GAP: Final = re.compile(r"[\s,]*")
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -128,8 +130,14 @@ def _written(file: Any) -> Iterator[Found]:
 def _other(whole: bytes, number: int) -> Iterator[Found]:
     """Yield what a text holds that is no JSON: a log, or lines of which the first is torn."""
     text = _text(whole)
-    if is_react_log(text) and not text.lstrip().startswith(("{", "[")):
-        yield number, text
+    if not text.lstrip().startswith(("{", "[")):
+        if is_react_log(text):
+            yield number, text
+            return
+    elif (several := list(_one_by_one(text.lstrip().removeprefix("[")))) and not isinstance(
+        several[0][1], Skip
+    ):
+        yield from several
         return
     lines = io.BytesIO(whole)
     found = list(_lines(lines, number - 1))
@@ -137,6 +145,20 @@ def _other(whole: bytes, number: int) -> Iterator[Found]:
         yield from found
     else:
         yield number, Skip("is neither JSON nor a ReAct log")
+
+
+def _one_by_one(text: str) -> Iterator[Found]:
+    """Yield values that follow each other over several lines, or those of a list that is torn."""
+    decoder, at, line = json.JSONDecoder(), 0, 1
+    while (start := _GAP.match(text, at).end()) < len(text):  # type: ignore[union-attr]
+        line += text.count("\n", at, start)
+        try:
+            value, at = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            yield line, Skip("is no JSON: torn, or nested too deep")
+            return
+        yield line, value
+        line += text.count("\n", start, at)
 
 
 def _lines(file: IO[bytes], number: int) -> Iterator[Found]:

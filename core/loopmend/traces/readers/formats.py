@@ -20,6 +20,8 @@ from loopmend.traces.readers import (
 from loopmend.traces.readers.conversation import read_messages
 from loopmend.traces.readers.messages import is_message
 from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.readers.spans import error_of
+from loopmend.traces.readers.talk import is_talk, joined, logged_in, talk_in
 from loopmend.traces.readers.values import as_list, as_map, decoded, first
 from loopmend.traces.trace import Trace
 
@@ -27,15 +29,12 @@ __all__ = ["FORMATS", "Piece", "format_of", "pieces_of", "read_group"]
 
 Read = Callable[[Any, ReadOptions], Trace]
 
-_TALKS: Final = (
-    "messages",
-    "conversations",
-    "conversation",
-    "traj",
-    "contents",
-    "history",
-    "turns",
+_PAGES: Final = (
+    *("data", "runs", "traces", "rows", "results", "items", "edges", "node", "records"),
+    *("sessions", "trajectories"),
 )
+_DEEPEST: Final = 3
+_MOST_NAMED: Final = 100_000
 _LOGS: Final = ("scratchpad", "log", "transcript", "trajectory", "text", "output")
 
 
@@ -53,48 +52,40 @@ def _is_own(value: Any) -> bool:
 
 
 def _is_batch(value: Any) -> bool:
-    return isinstance(value, Mapping) and bool({"resourceSpans", "resource_spans"} & set(value))
+    told = as_map(as_map(value).get("trace")) or as_map(value)
+    return any(isinstance(told.get(key), list) for key in (*otel_spans.BATCHES, "scopeSpans"))
+
+
+_PLACES: Final = (
+    *("span_id", "spanId", "context", "spanContext", "span_kind", "traceId", "trace_id"),
+    "context.span_id",
+)
 
 
 def _is_span(value: Any) -> bool:
     if not isinstance(value, Mapping):
         return False
-    told = isinstance(value.get("attributes", value.get("span_attributes")), (Mapping, list))
+    held = value.get("attributes", value.get("span_attributes"))
+    told = isinstance(decoded(held), (Mapping, list))
     columns = any(isinstance(key, str) and key.startswith("attributes.") for key in value)
-    placed = any(k in value for k in ("span_id", "spanId", "context", "spanContext", "span_kind"))
+    placed = any(key in value for key in _PLACES)
     return (placed and (told or columns)) or otel_spans.is_attributes(value)
 
 
 def _is_spans(value: Any) -> bool:
     """Tell whether a value is one trace with its spans inside."""
-    spans = as_list(as_map(value).get("spans"))
+    spans = _spans_in(value)
     return bool(spans) and all(map(_is_span, spans))
+
+
+def _spans_in(value: Any) -> list[Any]:
+    told = as_map(value)
+    return as_list(told.get("spans") or as_map(told.get("data")).get("spans"))
 
 
 def _is_traced(value: Any) -> bool:
     """Tell whether a value is a trace with its observations inside."""
     return isinstance(value, Mapping) and isinstance(value.get("observations"), list)
-
-
-def _is_talk(value: Any) -> bool:
-    if isinstance(value, list):
-        return bool(value) and all(map(is_message, value))
-    return isinstance(value, Mapping) and _talk_in(value) is not None
-
-
-def _talk_in(value: Mapping[str, Any]) -> Any:
-    for key in _TALKS:
-        listed = decoded(value.get(key))
-        if isinstance(listed, list) and listed and any(map(is_message, listed)):
-            return listed
-    # OpenAI's Responses: what was asked, and what came of it
-    given, said = decoded(value.get("input")), decoded(value.get("output"))
-    if isinstance(said, list) and said and any(map(is_message, said)):
-        asked = given if isinstance(given, list) else [{"role": "user", "content": given}]
-        return [*asked, *said] if given else said
-    if isinstance(value.get("choices"), list) or isinstance(value.get("candidates"), list):
-        return [value]
-    return None
 
 
 def _is_log(value: Any) -> bool:
@@ -123,7 +114,7 @@ _MARKS: Final[tuple[tuple[str, Callable[[Any], bool]], ...]] = (
     ("swe_agent", swe_agent.is_trajectory),
     ("openinference", lambda value: _is_spans(value) or _is_span(value)),
     ("managed_agent", managed_events.is_event),
-    ("messages", lambda value: _is_talk(value) or is_message(value)),
+    ("messages", lambda value: is_talk(value) or is_message(value) or logged_in(value) is not None),
     ("react_log", _is_log),
 )
 FORMATS: Final = tuple(name for name, _ in _MARKS)
@@ -135,33 +126,39 @@ def format_of(value: Any) -> str | None:
     return next((name for name, has in _MARKS if has(value)), None)
 
 
-def pieces_of(value: Any, format: str | None = None, *, deep: bool = True) -> Iterator[Piece]:
+def pieces_of(value: Any, format: str | None = None, depth: int = 0) -> Iterator[Piece]:
     """Yield the runs and the rows that a decoded value holds.
 
     Args:
         value: What a file or a line of it holds.
         format: Its format, if the user told it.
-        deep: Whether to look into lists and pages.
+        depth: How many lists and pages it is in.
     """
     name = format or format_of(value)
     if name is None or (isinstance(value, list) and name not in ("messages", "managed_agent")):
-        yield from _inside(value, format, deep=deep)
+        yield from _inside(value, format, depth)
         return
     yield from _split(name, value)
 
 
-def _inside(value: Any, format: str | None, *, deep: bool) -> Iterator[Piece]:
-    """Yield what a list holds, or a page of an interface."""
-    listed = value if isinstance(value, list) else None
-    for key in ("data", "runs", "traces", "rows", "results", "items"):
-        held = as_map(value).get(key)
-        listed = held if listed is None and isinstance(held, list) else listed
-    if listed is None or not deep:
+def _inside(value: Any, format: str | None, depth: int) -> Iterator[Piece]:
+    """Yield what a list holds, a page of an interface, or runs under their names."""
+    listed = value if isinstance(value, list) else _page_in(as_map(value))
+    if listed is None or depth > _DEEPEST:
         if value not in (None, {}, []):
             yield Piece("unknown" if format is None else format, value)
         return
     for each in listed:
-        yield from pieces_of(each, format, deep=isinstance(value, Mapping) or _is_talk(each))
+        yield from pieces_of(each, format, depth + 1)
+
+
+def _page_in(value: Mapping[str, Any]) -> list[Any] | None:
+    for key in _PAGES:
+        held = value.get(key)
+        if isinstance(held, (list, Mapping)) and held:
+            return held if isinstance(held, list) else [held]
+    named = [*value.values()] if len(value) <= _MOST_NAMED else []
+    return named if named and all(format_of(each) is not None for each in named) else None
 
 
 def _split(name: str, value: Any) -> Iterator[Piece]:
@@ -182,7 +179,7 @@ def _always(value: Any) -> bool:  # noqa: ARG001 - one of several
 _HOLDS_RUN: Final[dict[str, Callable[[Any], bool]]] = {
     "langfuse": _is_traced,
     "openinference": _is_spans,
-    "messages": _is_talk,
+    "messages": is_talk,
 }
 
 
@@ -201,13 +198,20 @@ def _event_rows(value: Any) -> Iterator[tuple[Any, str]]:
         yield row, ""
 
 
+def _message_rows(value: Any) -> Iterator[tuple[Any, str]]:
+    inner = logged_in(value)
+    told = as_map(value) if inner is not None else {}
+    aside = " (aside)" if told.get("isSidechain") else ""
+    yield inner or value, f"{first(told, 'sessionId', 'session_id') or ''}{aside}"
+
+
 _ROWS: Final[dict[str, Callable[[Any], Iterable[tuple[Any, str]]]]] = {
     "otlp": _otlp_rows,
     "langsmith": _langsmith_rows,
     "langfuse": lambda value: [(value, langfuse.observation_trace_id(as_map(value)))],
     "openinference": lambda value: [(value, otel_spans.trace_id_of(value) or "")],
     "managed_agent": _event_rows,
-    "messages": lambda value: [(value, "")],
+    "messages": _message_rows,
 }
 
 
@@ -223,7 +227,7 @@ def _otlp(rows: list[Any], options: ReadOptions) -> Trace:
 
 
 def _spans(value: Any, options: ReadOptions) -> Trace:
-    return otel_spans.read_spans(as_list(as_map(value).get("spans")), options)
+    return otel_spans.read_spans(_spans_in(value), options)
 
 
 def _traced(value: Any, options: ReadOptions) -> Trace:
@@ -233,7 +237,7 @@ def _traced(value: Any, options: ReadOptions) -> Trace:
 
 
 def _talk(value: Any, options: ReadOptions) -> Trace:
-    listed = value if isinstance(value, list) else _talk_in(as_map(value)) or [value]
+    listed = value if isinstance(value, list) else talk_in(as_map(value)) or [value]
     return _named(read_messages(listed, options), value)
 
 
@@ -247,8 +251,11 @@ def _named(trace: Trace, value: Any) -> Trace:
     """Add what a row says of its run besides the run: its name, its question, its error."""
     told = as_map(value)
     id, asked = first(told, "id", "trace_id", "run_id", "session_id"), told.get("question")
+    error = told.get("error")
+    failed = isinstance(error, str) and error.strip() and trace.answer is None
     return replace(
         trace,
+        error=error_of(str(error), "unknown") if failed else None,
         id=str(id) if isinstance(id, (str, int)) else None,
         question=asked if isinstance(asked, str) and trace.question is None else trace.question,
     )
@@ -271,5 +278,5 @@ _GROUPED: Final[dict[str, Callable[[list[Any], ReadOptions], Trace]]] = {
     "langfuse": langfuse.read_observations,
     "openinference": otel_spans.read_spans,
     "managed_agent": managed_events.read_events,
-    "messages": read_messages,
+    "messages": lambda rows, options: read_messages(joined(rows), options),
 }

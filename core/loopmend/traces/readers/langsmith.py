@@ -11,15 +11,26 @@ from loopmend.traces.readers.spans import ENDS, Span, error_of
 from loopmend.traces.readers.values import as_list, as_map, decoded, first, tokens_in
 from loopmend.traces.trace import Trace
 
-__all__ = ["is_run", "read_runs", "run_trace_id", "runs_in"]
+__all__ = ["is_run", "parent_of", "read_runs", "run_trace_id", "runs_in"]
 
 _KINDS: Final = {"llm": "LLM", "tool": "TOOL", "chain": "CHAIN", "parser": "CHAIN"}
+
+
+_CAMEL: Final = {
+    "runType": "run_type",
+    "traceId": "trace_id",
+    "parentRunId": "parent_run_id",
+    "startTime": "start_time",
+    "dottedOrder": "dotted_order",
+    "childRuns": "child_runs",
+}
 
 
 def is_run(row: Any) -> bool:
     """Tell whether a row is a run, or the operation of a client that tells of one."""
     return isinstance(row, Mapping) and (
-        ("run_type" in row and ("id" in row or "trace_id" in row))
+        ("runType" in row and "id" in row)
+        or ("run_type" in row and ("id" in row or "trace_id" in row))
         or "dotted_order" in row
         or ("post" in row and "patch" in row)
         or (isinstance(row.get("child_runs"), list) and "outputs" in row)
@@ -35,6 +46,8 @@ def runs_in(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         run, parent = stack.pop()
         if "post" in run or "patch" in run:
             continue
+        if "runType" in run:
+            run = {_CAMEL.get(key, key): value for key, value in run.items()}
         yield (
             run if parent is None or run.get("parent_run_id") else {**run, "parent_run_id": parent}
         )
@@ -46,6 +59,11 @@ def run_trace_id(run: Mapping[str, Any]) -> str:
     """Return the trace that a run belongs to."""
     told = run.get("trace_id")
     return str(told or str(run.get("dotted_order") or "").partition(".")[0][-36:] or _id(run))
+
+
+def parent_of(run: Mapping[str, Any]) -> str:
+    """Return the run that a run is part of, or nothing."""
+    return "" if run.get("trace_id") else _parent(run)
 
 
 def read_runs(runs: Iterable[Mapping[str, Any]], options: ReadOptions) -> Trace:

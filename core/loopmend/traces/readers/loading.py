@@ -10,6 +10,7 @@ from typing import IO, Any, Final, Union
 
 from loopmend.traces.readers.files import Skip, values_in
 from loopmend.traces.readers.formats import FORMATS, Piece, pieces_of, read_group
+from loopmend.traces.readers.langsmith import parent_of
 from loopmend.traces.readers.options import ReadOptions, options_of
 from loopmend.traces.trace import Trace
 
@@ -17,6 +18,7 @@ __all__ = ["LoadedTraces", "Skipped", "load_traces"]
 
 Source = Union[str, "os.PathLike[str]", bytes, IO[bytes], Mapping[str, Any], Iterable[Any]]
 
+_Groups = dict[tuple[str, str], tuple[int | None, list[Any]]]
 _NO_FORMAT: Final = "has no format that loopmend knows"
 _NOTHING: Final = "nothing could be read"
 
@@ -61,7 +63,7 @@ class LoadedTraces:
 
     def __iter__(self) -> Iterator[Trace]:
         self._skipped = []
-        groups: dict[tuple[str, str], tuple[int | None, list[Any]]] = {}
+        groups: _Groups = {}
         for line, value in self._values():
             for piece in self._pieces(value, line):
                 if piece.format == "unknown":
@@ -70,7 +72,7 @@ class LoadedTraces:
                     groups.setdefault((piece.format, piece.run), (line, []))[1].append(piece.value)
                 else:
                     yield from self._read(piece.format, [piece.value], line, whole=True)
-        for (format, _), (line, rows) in groups.items():
+        for (format, _), (line, rows) in _joined(groups).items():
             yield from self._read(format, rows, line, whole=False)
 
     def _pieces(self, value: Any, line: int | None) -> list[Piece]:
@@ -112,6 +114,23 @@ class LoadedTraces:
         named = isinstance(source, (str, os.PathLike))
         file = os.fspath(source) if named else None  # type: ignore[arg-type]
         self._skipped.append(Skipped(reason, file, line, format or self._format))
+
+
+def _joined(groups: _Groups) -> _Groups:
+    """Bring together the runs that tell no trace but the run that they are part of."""
+    above = {
+        key: (key[0], parent_of(rows[0]))
+        for key, (_, rows) in groups.items()
+        if key[0] == "langsmith" and len(rows) == 1
+    }
+    joined: _Groups = {}
+    for key, (line, rows) in groups.items():
+        root, seen = key, {key}
+        while (parent := above.get(root, root)) in groups and parent not in seen:
+            seen.add(parent)
+            root = parent
+        joined.setdefault(root, (line, []))[1].extend(rows)
+    return joined
 
 
 def load_traces(  # noqa: PLR0913 - all but the first two by name

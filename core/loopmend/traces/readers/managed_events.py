@@ -67,6 +67,7 @@ class _Reading:
         self.error: TraceError | None = None
         self.id: str | None = None
         self.open = False
+        self.request = 0
 
     def take(self, event: Mapping[str, Any]) -> None:
         kind = str(event.get("type"))
@@ -74,6 +75,7 @@ class _Reading:
             self.id = as_text(event.get("id")) or None
         elif kind == "user.message":
             self.question = self.question or "\n".join(content_of(event.get("content")).texts)
+            self.request, self.open = self.request + bool(self.drafts), False
         elif kind == "span.model_request_start":
             self.open = False
         elif kind == "span.model_request_end" and self.drafts:
@@ -97,7 +99,7 @@ class _Reading:
         if kind == "agent.thinking" and not event.get("content"):
             return
         if not self.open or not self.drafts:
-            self.drafts.append(Draft())
+            self.drafts.append(Draft(request=self.request))
             self.open = True
         draft = self.drafts[-1]
         if kind.endswith("tool_use"):

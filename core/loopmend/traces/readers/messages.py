@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from loopmend.traces.readers.parts import call_of, content_of, result_of
+from loopmend.traces.readers.parts import call_of, content_of, once, result_of, steps_of
 from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get, tokens_in
 from loopmend.traces.trace import Observation, Tokens, TraceCall
 
@@ -34,7 +34,10 @@ _PARTS: Final = frozenset(
     }
 )
 _PART_KEYS: Final = frozenset({"toolUse", "toolResult", "functionCall", "functionResponse"})
+_STEPPED: Final = frozenset({"parts", "toolInvocations"})
 _PAIR: Final = 2
+_TAG: Final = "<tool_response>"
+"""What Hermes' models read results in."""
 _DEEPEST: Final = 8
 
 
@@ -62,7 +65,7 @@ class Said:
 
 def is_message(value: Any) -> bool:
     """Tell whether a value is a message, of whichever provider."""
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         return not _HOLDING.isdisjoint(value) and _role(value) is not None
     return _role(value) is not None and hasattr(value, "content")
 
@@ -70,13 +73,14 @@ def is_message(value: Any) -> bool:
 _HOLDING: Final = frozenset(
     {
         *("content", "parts", "tool_calls", "function_call", "value", "data", "text", "call_id"),
-        *("toolInvocations", "summary", "tool_call_id", "kwargs"),
+        *("toolInvocations", "summary", "tool_call_id", "kwargs", "blocks"),
     }
 )
 # Most messages have none of these, which is faster to tell than to look for each.
 _CALLING: Final = frozenset(
     {"tool_calls", "toolCalls", "additional_kwargs", "invalid_tool_calls", "function_call"}
 )
+_EXTRAS: Final = frozenset({"type", "from", "reasoning_content", "reasoning"})
 _COUNTING: Final = frozenset(
     {
         *("usage", "usage_metadata", "metrics", "response_metadata"),
@@ -93,6 +97,8 @@ def messages_in(value: Any, role: str = "user", depth: int = 0) -> list[Said]:
         role: Whose text it is, where the value does not say.
         depth: How deep it is wrapped already.
     """
+    if type(value) is dict and is_message(value):  # nearly always
+        return _message(value, role, depth)
     if isinstance(value, str):
         value = decoded(value)
     if depth > _DEEPEST or value is None:
@@ -155,7 +161,7 @@ def _wrapped(value: Mapping[str, Any], role: str, depth: int) -> list[Said]:
 
 def _inside(value: Mapping[str, Any]) -> Iterator[tuple[Any, str | None]]:
     """Yield what may be the messages of a wrapper, the surest first."""
-    for key in ("messages", "message", "choices", "candidates", "generations"):
+    for key in ("messages", "message", "choices", "candidates", "generations", "replies"):
         if value.get(key):
             chosen = as_list(value[key])
             # Of several choices for one prompt, the first one counts.
@@ -191,6 +197,8 @@ def _role(value: Any) -> str | None:
         path = as_list(value.get("id"))
         return _ROLES.get(str(path[-1]).lower()) if path else None
     told = first(value, "role", "from")
+    if told is None and "parts" in as_map(value):  # pydantic-ai
+        told = {"request": "user", "response": "assistant"}.get(as_text(value.get("kind")))
     if told is None:
         told = get(value, "type")
         told = "assistant" if told == "message" else told
@@ -203,9 +211,10 @@ def _message(value: Any, role: str, depth: int) -> list[Said]:
     whose = _role(value) or role
     if whose in ("user", "system") and type(value) is dict and type(value.get("content")) is str:
         return [Said(whose, value["content"], name=_name(value))]
-    inner = first(value, "kwargs", "data") if isinstance(value, Mapping) else None
-    if isinstance(inner, Mapping) and (value.get("lc") == 1 or "content" in inner):
-        value = inner
+    if type(value) is not dict or "kwargs" in value or "data" in value:
+        inner = first(value, "kwargs", "data") if isinstance(value, Mapping) else None
+        if isinstance(inner, Mapping) and (value.get("lc") == 1 or "content" in inner):
+            value = inner
     content = first(value, "content", "parts", "value", "text", "blocks")
     if isinstance(content, str) and content[:2] == "[{":  # koog writes its calls as text
         listed = decoded(content)
@@ -215,21 +224,48 @@ def _message(value: Any, role: str, depth: int) -> list[Said]:
         return _message(content, whose, depth + 1)
     if whose == "tool":
         return [_returned(value, content)]
+    if type(value) is dict and not _STEPPED.isdisjoint(value):
+        replies = steps_of(value, content)
+        if len(replies) > 1:  # Vercel keeps all steps of a run in one message
+            return [said for parts in replies for said in _spoken({}, parts, whose)]
+        content = replies[0] if replies else content
     return _spoken(value, content, whose)
 
 
 def _returned(value: Any, content: Any) -> Said:
-    """Read a message of a tool: one result, or several in its parts."""
+    """Read a message of a tool: one result, or several in its parts or in its tags."""
     held = content_of(content).results if isinstance(content, (list, tuple)) else []
     results = held or [result_of(value)]
+    if isinstance(content, str) and content.lstrip().startswith(_TAG):
+        pieces = content.replace(_TAG.replace("<", "</"), "").split(_TAG)[1:]
+        results = [replace(results[0], text=piece.strip()) for piece in pieces]
     return Said("tool", results=results, name=_name(value))
 
 
 def _spoken(value: Any, content: Any, role: str) -> list[Said]:
     kind = get(value, "type")
     item = isinstance(kind, str) and kind in _ITEMS
+    if (
+        type(value) is dict
+        and _EXTRAS.isdisjoint(value)
+        and (content is None or type(content) is str)
+    ):
+        calls = _calls(value)  # a reply as most write it
+        return [
+            Said(
+                role,
+                content or "",
+                None,
+                calls,
+                [],
+                _name(value),
+                _usage(value),
+                _finish(value),
+                item,
+            )
+        ]
     held = content_of(None if kind == "reasoning" else content)
-    calls = _once(held.calls, _calls(value))
+    calls = once(held.calls, _calls(value))
     if kind in ("function_call", "custom_tool_call"):
         calls += [call for call in [call_of(value)] if call is not None]
     elif get(value, "from") == "function_call":  # ShareGPT
@@ -250,7 +286,8 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
         item,
     )
     if held.results and not said.calls:  # results in a user's message are the tool's words
-        said.results = []
+        # and what stands beside them is the host's note, not another request
+        said.results, said.role = [], "system" if role == "user" else role
         return [Said("tool", results=held.results), said]
     return [said]
 
@@ -265,12 +302,6 @@ def _calls(value: Any) -> list[TraceCall]:
     old = first(value, "function_call") or extra.get("function_call")
     raw += [old] if isinstance(old, Mapping) or hasattr(old, "name") else []
     return [call for each in raw if (call := call_of(each)) is not None]
-
-
-def _once(calls: list[TraceCall], more: list[TraceCall]) -> list[TraceCall]:
-    """Add calls, but for those that are told twice, in a message's parts and beside them."""
-    ids = {call.id for call in calls if call.id is not None}
-    return [*calls, *(call for call in more if call.id not in ids)]
 
 
 def _name(value: Any) -> str | None:
@@ -312,6 +343,6 @@ def said_by_model(value: Any) -> Said:
     for said in pieces:
         whole.text = "\n".join(filter(None, (whole.text, said.text)))
         whole.thought = "\n".join(filter(None, (whole.thought, said.thought))) or None
-        whole.calls = _once(whole.calls, said.calls)
+        whole.calls = once(whole.calls, said.calls)
         whole.tokens, whole.finish = whole.tokens or said.tokens, said.finish or whole.finish
     return whole

@@ -9,12 +9,15 @@ from loopmend.traces.readers import attributes as of
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.run import read_run
 from loopmend.traces.readers.spans import ENDS, Span, error_of
-from loopmend.traces.readers.values import as_list, as_map, first
+from loopmend.traces.readers.values import as_list, as_map, decoded, first
 from loopmend.traces.trace import Trace, TraceError
+from loopmend.traces.unread import Later
 
-__all__ = ["is_attributes", "read_spans", "spans_in", "trace_id_of"]
+__all__ = ["BATCHES", "is_attributes", "read_spans", "spans_in", "trace_id_of"]
 
 _FAILED = ("ERROR", "STATUS_CODE_ERROR", "2")
+BATCHES = ("resourceSpans", "resource_spans", "batches")
+"""The keys under which a batch of OTLP stands; Tempo has its own."""
 
 
 def read_spans(
@@ -48,7 +51,7 @@ def _spans(given: list[Any]) -> Iterator[Span]:
 
 
 def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
-    told = as_map(raw.get("span_attributes") or raw.get("attributes"))
+    told = as_map(decoded(raw.get("span_attributes") or raw.get("attributes")))
     told = raw if not told and is_attributes(raw) else _dotted(raw, told)
     attributes = of.flat(told)
     context = as_map(raw.get("context") or raw.get("spanContext"))
@@ -69,22 +72,23 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
         name=name,
         kind=kind,
         start=_time(first(raw, "timestamp", "start_time", "startTimeUnixNano", "startTime")),
-        given=of.given_in(attributes, events, kind),
-        said=of.said_in(attributes, events, kind),
+        given=Later(lambda _: of.given_in(attributes, events, kind)),
+        said=Later(lambda _: of.said_in(attributes, events, kind)),
         error=error if ended is None else None,
         ended=ended,
         tokens=of.tokens_told(attributes) if kind == "LLM" else None,
         tool=tool,
         call_id=call_id,
         event=event,
-        tools=of.tools_in(attributes),
+        tools=of.tools_in(attributes) if kind in ("LLM", "AGENT") else (),
     )
 
 
 def _dotted(raw: Mapping[str, Any], told: Mapping[str, Any]) -> Mapping[str, Any]:
     """Add the attributes that rows of a data frame keep in columns of their own."""
-    columns = {k[len("attributes.") :]: v for k, v in raw.items() if k.startswith("attributes.")}
-    return {**columns, **told} if columns else told
+    if told:
+        return told
+    return {k[len("attributes.") :]: v for k, v in raw.items() if k.startswith("attributes.")}
 
 
 def is_attributes(raw: Mapping[Any, Any]) -> bool:
@@ -142,7 +146,9 @@ def trace_id_of(span: Any) -> str | None:
 
 def spans_in(batch: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the spans of a batch of OTLP JSON, with plain attributes."""
-    for resource in as_list(first(batch, "resourceSpans", "resource_spans")):
+    told = as_map(batch.get("trace")) or batch
+    listed = first(told, *BATCHES)
+    for resource in [told] if listed is None else as_list(listed):
         scopes = first(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")
         for scope in as_list(scopes):
             for span in as_list(as_map(scope).get("spans")):

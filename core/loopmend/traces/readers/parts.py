@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get
+from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get, parsed
 from loopmend.traces.trace import Observation, TraceCall
 
-__all__ = ["Content", "call_of", "content_of", "failed_by", "result_of"]
+__all__ = [
+    "Content",
+    "call_of",
+    "content_of",
+    "failed_by",
+    "kind_of",
+    "once",
+    "result_of",
+    "steps_of",
+]
 
 _FAILED: Final = frozenset({"error", "failed", "failure"})
 _THOUGHTS: Final = ("thinking", "reasoning", "thought", "redacted_thinking")
 _NAMES: Final = ("name", "tool_name", "toolName", "function_name", "tool")
-_GIVEN: Final = ("arguments", "args", "input", "parameters", "kwargs", "tool_input", "argsText")
+_GIVEN: Final = (
+    *("arguments", "args", "input", "parameters", "kwargs", "tool_input", "toolInput", "argsText"),
+    "tool_kwargs",
+)
 _CALL_IDS: Final = (
     *("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "source_call_id"),
 )
-_RESULTS: Final = ("content", "output", "response", "result", "value", "text", "outputText")
+_RESULTS: Final = (
+    *("content", "output", "response", "result", "value", "text", "outputText", "blocks"),
+)
 # One key that holds the whole part, in Gemini's and in Bedrock's way.
-_WRAPPED_CALLS: Final = ("functionCall", "function_call", "toolUse", "toolCall")
-_WRAPPED_RESULTS: Final = ("functionResponse", "function_response", "toolResult")
+_WRAPPED_CALLS: Final = ("functionCall", "function_call", "toolUse", "toolCall", "tool_call")
+_WRAPPED_RESULTS: Final = (
+    *("functionResponse", "function_response", "toolResult", "tool_call_result"),
+)
 _FAILING: Final = frozenset(
-    {"error", "errorText", "is_error", "isError", "status", "state", "output"}
+    {"error", "errorText", "is_error", "isError", "status", "state", "output", "part_kind"}
+)
+_RETURNING: Final = (
+    *("tool_result", "tool_call_response", "function_call_output", "tool_output", "tool_return"),
+    "retry_prompt",
 )
 _DEEPEST: Final = 4
 # A result that is itself kept as a part, or as a list of them.
@@ -64,8 +82,13 @@ def _take(found: Content, part: Any) -> None:
         found.texts.append(kind if isinstance(kind, str) else str(part))
 
 
+def kind_of(part: Mapping[str, Any]) -> str:
+    """Return what a part says it is, under any client's key."""
+    return str(first(part, "type", "part_kind", "block_type") or "").lower().replace("-", "_")
+
+
 def _take_part(found: Content, part: Mapping[str, Any]) -> None:
-    kind = str(part.get("type") or "").lower().replace("-", "_")
+    kind = kind_of(part)
     for key in _WRAPPED_CALLS:
         if isinstance(part.get(key), Mapping):
             found.calls += _listed(call_of(part[key]))
@@ -74,12 +97,14 @@ def _take_part(found: Content, part: Mapping[str, Any]) -> None:
         if isinstance(part.get(key), Mapping):
             found.results.append(result_of(part[key]))
             return
-    if kind.endswith(("tool_result", "tool_call_response", "function_call_output", "tool_output")):
+    if kind.endswith(_RETURNING):
         found.results.append(result_of(part))
     elif kind in ("tool_use", "tool_call", "function_call") or kind.endswith("_tool_use"):
         found.calls += _listed(call_of(part))
-    elif kind.startswith("tool") and "toolCallId" in part:
+    elif kind.startswith("tool") and ("toolCallId" in part or "toolInvocation" in part):
         _take_invocation(found, part)
+    elif kind == "system_prompt":  # pydantic-ai keeps it beside what the user says
+        return
     elif kind in _THOUGHTS or part.get("thought") is True:
         found.thoughts.append(_thought(part))
     else:
@@ -124,9 +149,7 @@ def call_of(raw: Any) -> TraceCall | None:
         return None
     given = first(holder, *_GIVEN)
     if isinstance(given, str):
-        # kept as text: that it is broken is a finding, not an error of ours
-        with suppress(ValueError, RecursionError):
-            given = json.loads(given)
+        given = parsed(given)  # or kept as text: that it is broken is a finding, no error of ours
     id = first(raw, "id", *_CALL_IDS)
     return TraceCall(name, given, id if isinstance(id, str) else None)
 
@@ -139,7 +162,7 @@ def result_of(raw: Any) -> Observation:
     name = function if name is None and isinstance(function, str) else name
     if name is None and asked is not None:
         name = get(call_of(asked), "name")
-    id = first(raw, *_CALL_IDS)
+    id = first(raw, *_CALL_IDS) or first(get(raw, "additional_kwargs"), *_CALL_IDS)
     if id is None:
         ids = as_list(get(raw, "tool_call_ids"))
         id = ids[0] if ids else get(raw, "id") if get(raw, "role") is None else None
@@ -168,7 +191,8 @@ def failed_by(raw: Any) -> str | None:
     state = as_text(get(raw, "state")) == "output-error"
     kind = get(get(raw, "output"), "type")
     wrapped = isinstance(kind, str) and kind.startswith("error")
-    return "failed" if flagged or failed or state or wrapped else None
+    retried = get(raw, "part_kind") == "retry-prompt"
+    return "failed" if flagged or failed or state or wrapped or retried else None
 
 
 def _result_text(value: Any, depth: int = 0) -> str:
@@ -196,7 +220,7 @@ def _is_wrapped(value: Any) -> bool:
 def _is_part(value: Any) -> bool:
     return isinstance(value, str) or (
         isinstance(value, Mapping)
-        and ("type" in value or set(value) <= {"text", "json"})
+        and ("type" in value or "block_type" in value or set(value) <= {"text", "json"})
         and any(key in value for key in ("text", "content", "json", "source", "image_url"))
     )
 
@@ -205,3 +229,30 @@ def _part_text(part: Any) -> str:
     if isinstance(part, str):
         return part
     return _text_of(part) or as_text(part.get("json"))
+
+
+def steps_of(value: Mapping[str, Any], content: Any) -> list[list[Any]]:
+    """Return the parts of each step that a message of Vercel's interface holds."""
+    parts = as_list(value.get("parts"))
+    made = as_list(value.get("toolInvocations"))
+    if made and not parts:
+        parts = [{"type": "tool", **each} for each in made if isinstance(each, Mapping)]
+        said = isinstance(content, str) and content.strip()
+        parts += [{"type": "step-start"}, {"type": "text", "text": content}] if said else []
+    elif not any(kind_of(as_map(part)) in ("step_start", "tool_invocation") for part in parts):
+        return []
+    steps: list[list[Any]] = [[]]
+    for part in parts:
+        if kind_of(as_map(part)) == "step_start":
+            steps.append([])
+        else:
+            steps[-1].append(part)
+    return [step for step in steps if step]
+
+
+def once(calls: list[TraceCall], more: list[TraceCall]) -> list[TraceCall]:
+    """Add calls, but for those that are told twice, in a message's parts and beside them."""
+    if not calls:
+        return more
+    ids = {call.id for call in calls if call.id is not None}
+    return [*calls, *(call for call in more if call.id not in ids)]

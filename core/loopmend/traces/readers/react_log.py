@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from loopmend._arguments import not_text
 from loopmend.traces.readers.draft import Draft
 from loopmend.traces.readers.endings import ended
 from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.readers.values import as_map, as_text, decoded
 from loopmend.traces.trace import Observation, Trace, TraceCall
 
 __all__ = ["is_react_log", "read_react_log"]
 
 _HEADER: Final = re.compile(
-    r"^[ \t>*]*(?P<kind>Thought|Action Input|Action|Observation|Final Answer)"
+    r"^[ \t>*]*(?P<kind>Thought|Action Input|Action|Observation|Final Answer|Answer|Question)"
     r"(?:[ \t]*(?P<number>\d{1,4}))?[ \t*]*:[*]*",
     re.MULTILINE,
 )
@@ -22,6 +25,9 @@ _BRACKETS: Final = re.compile(
     r"\s*(?P<name>[A-Za-z_][\w \-]{0,60}?)\s*\[(?P<given>.*)\]?\s*\Z", re.DOTALL
 )
 _NAME: Final = re.compile(r"\s*(?P<name>[\w.\-]{1,80})\s*\Z")
+_FENCE: Final = re.compile(r"\A\s{0,9}```\w{0,9}|```\s{0,9}\Z")
+_COLOUR: Final = re.compile(r"\x1b\[[\d;]{0,20}m")
+_NAMED: Final = re.compile(r"\s*(\w{1,80})")
 _FINISH: Final = frozenset({"finish", "final_answer", "submit"})
 _ASIDE: Final = frozenset({"think", "thought"})
 
@@ -32,8 +38,13 @@ def is_react_log(text: str) -> bool:
     >>> is_react_log("Thought: x\nAction: Search[Oslo]"), is_react_log("Thought: x")
     (True, False)
     """
-    kinds = {match["kind"] for match in _HEADER.finditer(text[:100_000])}
+    kinds = {match["kind"] for match in _HEADER.finditer(_plain(text[:100_000]))}
     return "Action" in kinds or {"Thought", "Final Answer"} <= kinds
+
+
+def _plain(text: str) -> str:
+    """Return a text without the colours of a terminal."""
+    return _COLOUR.sub("", text) if "\x1b[" in text else text
 
 
 def read_react_log(text: str, options: ReadOptions) -> Trace:
@@ -51,20 +62,47 @@ def read_react_log(text: str, options: ReadOptions) -> Trace:
     """
     if not isinstance(text, str):
         raise not_text(text, "text")
-    marks = list(_HEADER.finditer(text))
+    text = _plain(text)
+    marks = _marks(text)
     drafts: list[Draft] = []
+    asked: list[str] = []
     for at, mark in enumerate(marks):
         stop = marks[at + 1].start() if at + 1 < len(marks) else len(text)
-        _take(drafts, mark, text[mark.end() : stop].strip(), text[mark.start() : stop], options)
+        body = text[mark.end() : stop].strip()
+        if mark["kind"] == "Question":
+            asked.append(body)
+            continue
+        _take(drafts, mark, body, text[mark.start() : stop], options)
+        for draft in drafts[-1:]:
+            draft.request = max(len(asked) - 1, 0)
     answers = [draft.answer for draft in drafts if draft.answer is not None]
     before = text[: marks[0].start()].strip() if marks else text.strip()
     trace = Trace(
-        question=before or None,
+        question=before or next(iter(asked), None) or None,
         answer=answers[-1] if answers else None,
         framework="react_log",
-        unreadable="react_log" if before and not drafts else None,
+        unreadable="react_log" if text.strip() and not drafts else None,
     )
     return ended(drafts, trace, options, talks=False)
+
+
+def _marks(text: str) -> list[re.Match[str]]:
+    """Return the headers; a question counts where one is due: first, or after an answer."""
+    marks: list[re.Match[str]] = []
+    due = True
+    for mark in _HEADER.finditer(text):
+        if mark["kind"] == "Answer" and not (marks and marks[-1]["kind"] == "Thought"):
+            continue  # LlamaIndex answers right after a thought
+        if mark["kind"] != "Question":
+            called = _NAMED.match(text, mark.end()) if mark["kind"] == "Action" else None
+            finishes = called is not None and called[1].lower() in _FINISH
+            due = mark["kind"].endswith("Answer") or finishes or (due and bool(marks))
+        elif not due:
+            continue  # a line of what a tool returned
+        else:
+            due = False
+        marks.append(mark)
+    return marks
 
 
 def _take(
@@ -78,7 +116,9 @@ def _take(
         return
     if kind == "Action Input":
         if drafts and drafts[-1].calls and drafts[-1].calls[-1].arguments is None:
-            drafts[-1].calls[-1] = TraceCall(drafts[-1].calls[-1].name, body)
+            given = decoded(body)
+            given = given if isinstance(given, Mapping) else body
+            drafts[-1].calls[-1] = replace(drafts[-1].calls[-1], arguments=given)
     else:
         draft = drafts[-1] if drafts else None
         if draft is None or draft.calls or draft.answer is not None or draft.observations:
@@ -98,14 +138,14 @@ def _new(drafts: list[Draft]) -> Draft:
 
 
 def _act(draft: Draft, kind: str, body: str, options: ReadOptions) -> None:
-    if kind == "Final Answer":
+    if kind.endswith("Answer"):
         draft.answer = body
         return
     call = _call(body)
     if call is None:
         return
-    if call.name.lower() in _FINISH:
-        draft.answer = str(call.arguments or "")
+    if call.name.lower().replace(" ", "_") in _FINISH:
+        draft.answer = as_text(call.arguments)
         return
     draft.calls.append(call)
     if body.lower() in options.finish or call.name.lower() in options.finish:
@@ -115,7 +155,10 @@ def _act(draft: Draft, kind: str, body: str, options: ReadOptions) -> None:
 
 
 def _call(body: str) -> TraceCall | None:
-    """Read `Search[x]`, `Search[x` or a name alone, whose input follows."""
+    """Read `Search[x]`, `Search[x`, an action in JSON, or a name alone, whose input follows."""
+    told = as_map(decoded(_FENCE.sub("", body))) if "{" in body[:20] else {}
+    if isinstance(told.get("action"), str):
+        return TraceCall(told["action"], told.get("action_input"))
     match = _BRACKETS.match(body)
     if match is not None:
         given = match["given"].removesuffix("]")

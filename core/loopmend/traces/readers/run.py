@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from loopmend.traces.readers.conversation import drafts_of
 from loopmend.traces.readers.draft import Draft, maker
 from loopmend.traces.readers.endings import answer_in, ended
-from loopmend.traces.readers.messages import Said, is_message, messages_in
+from loopmend.traces.readers.messages import messages_in
 from loopmend.traces.readers.options import ReadOptions
-from loopmend.traces.readers.parts import result_of
+from loopmend.traces.readers.span_values import (
+    NOTHING,
+    answer_of,
+    is_talk,
+    last_user,
+    last_word,
+    results_in,
+    task_in,
+    tool_input,
+)
 from loopmend.traces.readers.spans import Span, in_tree, without_twins
-from loopmend.traces.readers.values import as_map, as_text, decoded, first
+from loopmend.traces.readers.values import as_text, decoded
 from loopmend.traces.trace import Observation, Trace, TraceCall, TraceError
 
 __all__ = ["read_run"]
 
 _CODE: Final = re.compile(r"```(?:py|python)\s*\n(.*?)(?:\n```|\Z)", re.DOTALL)
-_IN_TOOLS: Final = frozenset({"sanitize_inputs_outputs"})
 _FINAL_TOOLS: Final = frozenset({"finalanswertool", "final_answer", "finalanswer"})
 # LangChain's AgentExecutor runs these two in place of a tool: for a reply that its parser
 # refused, and for a tool that there is not.
@@ -31,9 +39,6 @@ _AROUND: Final = re.compile(
     r"\.(?:start|finish|success|error|update|partial_update)(?:-\d+)?\Z",
     re.IGNORECASE,
 )
-_ANSWERS: Final = ("output", "answer", "final_output", "result", "content", "text", "raw", "joke")
-_TASKS: Final = ("task", "input", "question", "query", "prompt", "new_message")
-_NOTHING: Final = ("", "None", "null")
 _MOST: Final = 1000
 """How many calls a step may have: no model asks for more at once."""
 
@@ -50,9 +55,15 @@ def read_run(spans: list[Span], trace: Trace, options: ReadOptions) -> Trace:
     without_twins(roots)
     reading = _Reading(trace, spans)
     for root in roots:
+        # A platform keeps one request in a trace; several runs side by side are several requests.
+        reading.request += (
+            root.kind in ("AGENT", "CHAIN") and bool(reading.steps) and not root.parent
+        )
         reading.visit(root)
     drafts = reading.steps or reading.told(roots)
-    outer = [*roots, *reading.outermost[-1:]]
+    # Of pieces whose whole was not recorded, only the last one tells how it ended; a tool never.
+    whole = roots if len(roots) == 1 else [root for root in roots[-1:] if root.kind != "TOOL"]
+    outer = [*whole, *reading.outermost[-1:]]
     error = next((span.error for span in outer if span.error is not None), None)
     reason = trace.reason or next((span.ended for span in outer if span.ended), reading.paused)
     answer = reading.answer if not reason else None
@@ -83,6 +94,7 @@ def read_run(spans: list[Span], trace: Trace, options: ReadOptions) -> Trace:
 class _Reading:
     def __init__(self, trace: Trace, spans: list[Span]) -> None:
         self.steps: list[Draft] = []
+        self.request = 0
         self.answer: str | None = None
         self.question = trace.question
         self.paused: str | None = None
@@ -131,10 +143,10 @@ class _Reading:
     def told(self, roots: list[Span]) -> list[Draft]:
         """Return the steps of a run whose models have no spans: its messages tell them."""
         for root in roots:
-            said = messages_in(root.said, "assistant") if _is_talk(root.said) else []
+            said = messages_in(root.said, "assistant") if is_talk(root.said) else []
             drafts = drafts_of(said)
             if drafts:
-                self.question = self.question or _last_user(said)
+                self.question = self.question or last_user(said)
                 return drafts
         return []
 
@@ -149,17 +161,17 @@ class _Reading:
 
     def _run(self, span: Span) -> None:
         """Take what a run was asked, and what it answered."""
-        self.question = self.question or _task(span.given)
-        self.tools = self.tools or list(span.tools)
+        self.question = self.question or task_in(span.given)
+        self._offered(span)
         said = decoded(span.said)
-        if _is_talk(said):
-            self.answer = self.answer or _last_word(said)
+        if is_talk(said):
+            self.answer = self.answer or last_word(said)
         elif span.kind == "AGENT" and span.error is None:
-            self.answer = _plain_answer(said) or self.answer
+            self.answer = answer_of(said) or self.answer
 
     def _model(self, span: Span, agent: str | None) -> None:
         reply = span.reply
-        if span.is_bare and reply.empty:
+        if reply.empty and span.is_bare:
             return
         if not self.steps:
             self._before(span)
@@ -172,11 +184,16 @@ class _Reading:
         if code is not None and draft.answer is None:
             draft.calls = [TraceCall("python", code[1])]
         draft.error, draft.agent, draft.id = span.error, agent, span.id
+        draft.request = self.request
         draft.tokens = span.tokens or draft.tokens
-        self.tools = self.tools or list(span.tools)
-        self.question = self.question or _last_user(span.asked)
+        self._offered(span)
+        self.question = self.question or last_user(span.asked)
         self.paused = None  # who waited for a human goes on
         self.steps.append(draft)
+
+    def _offered(self, span: Span) -> None:
+        """Add the tools that a model or an agent was offered: each may have its own."""
+        self.tools += [name for name in span.tools if name not in self.tools]
 
     def _before(self, span: Span) -> None:
         """Take the calls that were made before the first span, since the user spoke last."""
@@ -193,17 +210,20 @@ class _Reading:
             if known or _AROUND.search(span.name) is not None:
                 return
         name = span.tool or _bare(span.name)
-        given = _tool_input(span.given)
+        given = tool_input(span.given)
         if name.lower() in _FINAL_TOOLS or span.name.lower() in _FINAL_TOOLS:
             self._last().answer = answer_in(given)
             return
         failed = span.error is not None or name == _UNKNOWN
         if name == _UNKNOWN and isinstance(given, Mapping):
             name, given = str(given.get("requested_tool_name")), None
-        result = next(_results(span.said), None)
+        result = next(results_in(span.said), None)
         if result is None:
-            text = as_text(span.said) if span.error is None else span.error.message
-            text = "" if text in _NOTHING else text
+            said = span.said
+            if isinstance(said, str) and said[:1] == '"':  # a text that was written as JSON
+                said = decoded(said)
+            text = as_text(said) if span.error is None else span.error.message
+            text = "" if text in NOTHING else text
             result = Observation(text, name, span.call_id, failed=failed)
         made = self._made(result.call_id)
         if made is not None:
@@ -237,7 +257,7 @@ class _Reading:
     def _chain(self, span: Span) -> None:
         """Take what the host says about a step: its error, its results, what its code printed."""
         steps, said, error = self.steps, span.said, span.error
-        for result in _results(said):
+        for result in results_in(said):
             made = self._made(result.call_id)
             if made is not None:
                 made.observe(result)
@@ -261,78 +281,3 @@ class _Reading:
 def _bare(name: str) -> str:
     """Return a tool's name without what its instrumentation writes around it."""
     return _AROUND.sub("", name) or name
-
-
-def _is_talk(value: Any) -> bool:
-    """Tell whether what a run returned are its messages."""
-    value = decoded(value)
-    if isinstance(value, list):
-        return bool(value) and all(map(is_message, value))
-    return isinstance(as_map(value).get("messages"), list) or is_message(value)
-
-
-def _last_word(said: Any) -> str | None:
-    """Return what the last message says, if it asks for nothing."""
-    spoken = messages_in(said, "assistant")
-    last = spoken[-1] if spoken else Said("user")
-    if last.role == "user" or last.calls:
-        return None
-    return (last.text or (last.results[-1].text if last.results else "")) or None
-
-
-def _last_user(said: list[Said]) -> str | None:
-    return next((each.text for each in reversed(said) if each.role == "user" and each.text), None)
-
-
-def _task(given: Any) -> str | None:
-    """Return what a run was asked: text, messages, or a field that is named like a question."""
-    value = decoded(given)
-    if isinstance(value, str):
-        return value or None
-    if isinstance(value, Mapping):
-        task = first(value, *_TASKS)
-        if isinstance(task, str):
-            return task or None
-        value = task if isinstance(task, (Mapping, list)) else value
-    return _last_user(messages_in(value))
-
-
-def _plain_answer(said: Any) -> str | None:
-    """Return an answer that stands by itself or in a field that is named like one."""
-    if isinstance(said, Mapping):
-        reply = messages_in(said, "assistant")
-        if reply and (reply[-1].calls or reply[-1].text):
-            return reply[-1].text or None
-        said = first(said, *_ANSWERS)
-    elif isinstance(said, list):
-        reply = messages_in(said, "assistant")
-        return reply[-1].text or None if reply and not reply[-1].calls else None
-    text = as_text(said)
-    return None if text in _NOTHING else text
-
-
-def _results(value: Any) -> Iterator[Observation]:
-    """Yield the tools' results in what LangChain returns, however they are wrapped."""
-    if isinstance(value, str):
-        value = decoded(value) if '"tool_call_id"' in value else None
-    stack = [value]
-    while stack:
-        each = stack.pop()
-        if isinstance(each, list):
-            stack += reversed(each)
-        elif isinstance(each, Mapping):
-            if isinstance(each.get("tool_call_id"), str) and "content" in each:
-                yield result_of(each)
-            else:
-                stack += reversed([*each.values()])
-
-
-def _tool_input(value: Any) -> Any:
-    """Return a tool's arguments, without what a framework adds to them."""
-    given = decoded(value)
-    if not isinstance(given, Mapping):
-        return given
-    plain = {k: v for k, v in given.items() if k not in _IN_TOOLS and v not in ({}, [])}
-    if set(plain) <= {"args", "kwargs"} and len(plain) == 1:
-        return next(iter(plain.values()))
-    return plain

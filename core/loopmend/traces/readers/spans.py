@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from loopmend.traces.readers.messages import Said, messages_in, said_by_model
-from loopmend.traces.readers.values import as_text
 from loopmend.traces.trace import Tokens, TraceError
+from loopmend.traces.unread import Lazily
 
 __all__ = ["ENDS", "Span", "error_of", "in_tree", "without_twins"]
 
@@ -19,7 +19,6 @@ ENDS: Final = {
     **dict.fromkeys(("GraphInterrupt", "NodeInterrupt"), "interrupted"),
     "ParentCommand": "",
 }
-_TRACEBACK: Final = "Traceback (most recent call last)"
 _RAISED: Final = re.compile(r"(\w+)\(['\"]?(.*?)['\"]?\)", re.DOTALL)
 _NOTHING: Final = ("", "None", "null")
 
@@ -70,13 +69,21 @@ class Span:
     @property
     def is_bare(self) -> bool:
         """Whether it says nothing about what it got or returned."""
-        unsaid = as_text(self.said) in _NOTHING and as_text(self.given) in _NOTHING
-        return unsaid and self.error is None and self.ended is None
+        return (
+            self.error is None
+            and self.ended is None
+            and all(value is None or value in _NOTHING for value in (self.said, self.given))
+        )
+
+
+for _name in ("given", "said"):  # models get the whole conversation again with each call
+    setattr(Span, _name, Lazily(Span.__dict__[_name]))
 
 
 def error_of(told: str, origin: str) -> TraceError:
     """Return an error from its name and its message in one text, with or without a traceback."""
-    said = told.partition(_TRACEBACK)[0].strip()
+    said, _, raised = told.partition("Traceback")
+    said = said.strip() or raised.strip().rpartition("\n")[2].strip()
     written = _RAISED.fullmatch(said)
     if written is not None:
         return TraceError(written[1], written[2], origin)

@@ -53,7 +53,8 @@ def is_trajectory(value: Any) -> bool:
         return False
     listed = isinstance(value.get("trajectory"), list) or isinstance(value.get("history"), list)
     mini = "trajectory_format" in value and isinstance(value.get("messages"), list)
-    return mini or (listed and ("info" in value or "environment" in value or "history" in value))
+    told = any(key in value for key in ("info", "environment", "replay_config"))
+    return mini or (listed and (told or {"trajectory", "history"} <= set(value)))
 
 
 def read_trajectory(value: Mapping[str, Any], options: ReadOptions) -> Trace:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from loopmend._repr import written
 from loopmend.traces.trace import Tokens
 
-__all__ = ["as_list", "as_map", "as_text", "decoded", "first", "get", "tokens_in"]
+__all__ = ["as_list", "as_map", "as_text", "decoded", "first", "get", "parsed", "tokens_in"]
 
 _TWICE: Final = 3
 """How often JSON is written into JSON: platforms that store strings store strings of strings."""
@@ -68,14 +68,21 @@ def decoded(value: Any) -> Any:
     for _ in range(_TWICE):
         if not isinstance(value, str) or value.lstrip()[:1] not in _STARTS:
             return value
-        try:
-            inner = json.loads(value)
-        except (ValueError, RecursionError):
+        inner = parsed(value)
+        if inner is value:
             return value
         if value[:1] == '"' and not (isinstance(inner, str) and inner.lstrip()[:1] in _STARTS):
             return inner
         value = inner
     return value
+
+
+def parsed(text: str) -> Any:
+    """Return what a text holds as JSON, or the text if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def as_text(value: Any) -> str:

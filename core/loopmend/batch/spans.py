@@ -1,0 +1,119 @@
+"""Span rows on Daft: Parquet, object stores and clusters, for runs whose rows lie in any order.
+
+Needs the extra `batch`. Daft reads, groups by trace and writes; each run is read and classified by
+the same function as everywhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from loopmend.batch.rows import row_of
+from loopmend.traces.readers.loading import load_traces
+
+if TYPE_CHECKING:
+    import daft
+
+__all__ = ["classify_spans"]
+
+_TRACE_IDS: Final = ("trace_id", "traceId", "context.trace_id", "traceID")
+_DONE: Final = "_finished"
+_AT_ONCE: Final = 256
+"""How many runs are Python objects at the same time."""
+
+
+def classify_spans(
+    source: str | Sequence[str] | daft.DataFrame,
+    out: str | Path,
+    *,
+    trace_id: str | None = None,
+    ray: str | None = None,
+    slices: int = 1,
+) -> int:
+    """Classify runs whose spans are rows of Parquet, and write a row for each run as Parquet.
+
+    Rows are brought together by their trace; the columns are those of any format of rows that
+    `load_traces` reads: spans of Phoenix or OpenTelemetry, observations of Langfuse, runs of
+    LangSmith. Columns may hold JSON as text.
+
+    Args:
+        source: Parquet files: a path, a pattern, an address of an object store, several of them, or
+            a Daft data frame.
+        out: A local folder for the output, one Parquet folder for each slice.
+        trace_id: The column that tells the trace; by default the first one that is named like it.
+        ray: The address of a Ray cluster; without it, Daft runs on this machine.
+        slices: Into how many parts the traces are divided. A slice that is finished is not done
+            again, and each slice reads the source once.
+
+    Returns:
+        How many slices were classified now; those of an earlier attempt are left as they are.
+
+    Raises:
+        ImportError: Daft is not installed: `pip install "loopmend[batch]"`.
+        ValueError: No column tells the trace.
+
+    >>> classify_spans("s3://exports/2026-11-17/*.parquet", "out", slices=8)  # doctest: +SKIP
+    8
+    """
+    daft = _daft()
+    if ray is not None:
+        daft.set_runner_ray(address=ray, noop_if_initialized=True)
+    frame: Any = daft.read_parquet(source) if isinstance(source, (str, list, tuple)) else source
+    names = frame.column_names
+    key = trace_id or next((name for name in _TRACE_IDS if name in names), None)
+    if key is None or key not in names:
+        msg = f"no column tells the trace (columns: {', '.join(names)}); name it by `trace_id`"
+        raise ValueError(msg)
+    done = 0
+    for number in range(slices):
+        folder = Path(out) / f"slice-{number:05}-of-{slices:05}"
+        if (folder / _DONE).exists():
+            continue
+        part = frame
+        if slices > 1:
+            part = frame.where(daft.col(key).hash() % slices == number)
+        _write(part, key, folder)
+        done += 1
+    return done
+
+
+def _daft() -> Any:
+    try:
+        import daft
+    except ImportError as error:
+        msg = 'classify_spans needs Daft: pip install "loopmend[batch]"'
+        raise ImportError(msg) from error
+    return daft
+
+
+def _write(frame: Any, key: str, folder: Path) -> None:
+    """Group the rows of a slice by trace, classify each run, and write the result."""
+    import daft
+    from daft import DataType
+    from daft.functions import to_struct
+
+    names = frame.column_names
+    rows = frame.select(daft.col(key), to_struct(*(daft.col(name) for name in names)).alias("row"))
+    grouped = rows.groupby(key).agg(daft.col("row").list_agg())
+    many = daft.func.batch(return_dtype=DataType.string(), batch_size=_AT_ONCE)
+    report: Any = many(_reports)(daft.col("row"))
+    told = grouped.select(daft.col(key).alias("trace"), report.alias("report"))
+    told.write_parquet(str(folder), write_mode="overwrite")
+    (folder / _DONE).touch()
+
+
+def _reports(groups: Any) -> list[str]:
+    """Classify some runs, each given as its rows: what Daft calls."""
+    return [_report(rows) for rows in groups.to_pylist()]
+
+
+def _report(rows: Sequence[Mapping[str, Any]]) -> str:
+    # A column that a row does not have is null, which is something else to a reader.
+    told = [{k: v for k, v in row.items() if v is not None} for row in rows]
+    loaded = load_traces(told)
+    found = next(map(row_of, loaded), None)
+    skipped = {"skipped": [each.reason for each in loaded.skipped]}
+    return json.dumps(skipped if found is None else found, ensure_ascii=False)

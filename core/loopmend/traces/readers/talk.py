@@ -1,0 +1,108 @@
+"""Conversations in whatever rows, requests and logs keep them in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from loopmend.traces.readers.messages import is_message, messages_in
+from loopmend.traces.readers.values import as_list, as_map, decoded
+
+__all__ = ["is_talk", "joined", "logged_in", "talk_in"]
+
+_TALKS: Final = (
+    "messages",
+    "conversations",
+    "conversation",
+    "traj",
+    "contents",
+    "history",
+    "turns",
+    "trajectory",
+)
+# What a row may keep a run in, besides the run itself.
+_AROUND: Final = (
+    "data",
+    "values",
+    "channel_values",
+    "state",
+    "request",
+    "result",
+    "input",
+    "inputs",
+)
+_REPLIES: Final = ("response", "completion", "output", "outputs")
+_DEEPEST: Final = 3
+# What a session's log wraps each message in: Claude Code, Codex.
+_LOGGED: Final = ("message", "payload")
+
+
+def is_talk(value: Any) -> bool:
+    """Tell whether a value is a whole conversation, or keeps one."""
+    if isinstance(value, list):
+        return bool(value) and all(map(is_message, value))
+    return isinstance(value, Mapping) and talk_in(value) is not None
+
+
+def talk_in(value: Mapping[str, Any], depth: int = 0) -> list[Any] | None:
+    """Return the messages that a value holds: listed, wrapped, or as a question and its answer."""
+    for key in _TALKS:
+        listed = decoded(value.get(key))
+        if isinstance(listed, list) and listed and any(map(is_message, listed)):
+            # A row may keep the last reply once more.
+            last = messages_in(listed[-1])
+            done = bool(last) and last[-1].role == "assistant"
+            return listed if done else [*listed, *_reply_in(value)]
+    reply = _reply_in(value)
+    for key in _AROUND:
+        held = decoded(value.get(key))
+        asked = held if isinstance(held, list) and held and any(map(is_message, held)) else None
+        if isinstance(held, Mapping) and depth < _DEEPEST:
+            asked = talk_in(held, depth + 1)
+        if asked is not None:
+            return [*asked, *reply]
+    if reply and isinstance(value.get("input"), str):
+        return [{"role": "user", "content": value["input"]}, *reply]
+    return reply or None
+
+
+def _reply_in(value: Mapping[str, Any]) -> list[Any]:
+    """Return the reply that stands beside what was asked: a message, or a provider's response."""
+    if _is_response(value):
+        return [value]
+    for key in _REPLIES:
+        held = decoded(value.get(key))
+        if isinstance(held, list) and held and any(map(is_message, held)):
+            return held
+        if isinstance(held, Mapping) and (is_message(held) or _is_response(held)):
+            return [held]
+    return []
+
+
+def _is_response(value: Mapping[str, Any]) -> bool:
+    """Tell whether a value is what a provider returned: choices of words are none."""
+    listed = [as_list(value.get(key)) for key in ("choices", "candidates")]
+    listed += [as_list(value.get("output"))] if value.get("object") == "response" else []
+    return any(each and isinstance(each[0], Mapping) for each in listed)
+
+
+def logged_in(value: Any) -> Mapping[str, Any] | None:
+    """Return the message in a line of a session's log, which tells its type and its time."""
+    told = as_map(value)
+    if not ("timestamp" in told and isinstance(told.get("type"), str)):
+        return None
+    held = (told.get(key) for key in _LOGGED)
+    return next((each for each in held if isinstance(each, Mapping) and is_message(each)), None)
+
+
+def joined(rows: list[Any]) -> list[Any]:
+    """Return the messages of a log, in which several lines may tell one reply."""
+    whole: list[Any] = []
+    for row in rows:
+        last, id = as_map(whole[-1] if whole else None), as_map(row).get("id")
+        parts = last.get("content"), as_map(row).get("content")
+        if id is not None and last.get("id") == id and all(isinstance(p, list) for p in parts):
+            whole[-1] = {**last, "content": [*as_list(parts[0]), *as_list(parts[1])]}
+        else:
+            whole.append(row)
+    return whole

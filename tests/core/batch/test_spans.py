@@ -1,0 +1,85 @@
+"""Span rows on Daft: the same rows as one process writes, slice by slice."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from loopmend import load_traces
+from loopmend.batch import classify_spans, row_of
+from loopmend.batch.spans import _report, _reports
+
+
+def rows() -> list[dict[str, Any]]:
+    """Return the spans of 20 runs in an order of no meaning."""
+    found = []
+    for trace in range(20):
+        for number in range(3):
+            said = {"openinference.span.kind": "LLM", "output.value": f"It is {number}."}
+            found.append(
+                {
+                    "trace_id": f"t{trace}",
+                    "span_id": str(number),
+                    "start_time": str(number),
+                    "parent_id": None,
+                    "attributes": json.dumps(said),
+                }
+            )
+    return sorted(found, key=lambda row: (row["span_id"], row["trace_id"]))
+
+
+def embedded() -> dict[str, Any]:
+    """Return what one process makes of the same rows."""
+    given = [{k: v for k, v in row.items() if v is not None} for row in rows()]
+    return {str(trace.id): row_of(trace) for trace in load_traces(given)}
+
+
+def test_slices_give_what_the_whole_gives(tmp_path: Path) -> None:
+    """Daft gives the same report for each run as one process, and does no slice twice."""
+    daft = pytest.importorskip("daft")
+    frame = daft.from_pylist(rows())
+    frame.write_parquet(str(tmp_path / "spans"))
+    source = str(tmp_path / "spans" / "*.parquet")
+    assert classify_spans(source, tmp_path / "out", slices=3) == 3
+    assert classify_spans(source, tmp_path / "out", slices=3) == 0
+    told = daft.read_parquet(str(tmp_path / "out" / "**" / "*.parquet")).to_pylist()
+    assert {row["trace"]: json.loads(row["report"]) for row in told} == embedded()
+    assert classify_spans(frame, tmp_path / "whole", trace_id="trace_id") == 1
+    with pytest.raises(ValueError, match="no column tells the trace"):
+        classify_spans(frame.select("span_id"), tmp_path / "none")
+
+
+def test_a_run_is_classified_from_its_rows() -> None:
+    """What Daft calls for each group reads the rows, and says why it could not."""
+    given = [row for row in rows() if row["trace_id"] == "t7"]
+    assert json.loads(_report(given)) == embedded()["t7"]
+    assert "skipped" in json.loads(_report([{"odd": 1, "none": None}]))
+    assert _reports(SimpleNamespace(to_pylist=lambda: [given])) == [_report(given)]
+
+
+def test_a_cluster_is_told_to_daft(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With an address, Daft runs on that cluster of Ray."""
+    daft = pytest.importorskip("daft")
+    told: list[Any] = []
+    monkeypatch.setattr(daft, "set_runner_ray", lambda **given: told.append(given["address"]))
+    classify_spans(daft.from_pylist(rows()), tmp_path / "out", ray="ray://head:10001")
+    assert told == ["ray://head:10001"]
+
+
+def test_without_daft(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without Daft, one sentence names the extra."""
+    real = builtins.__import__
+
+    def refuse(name: str, *args: Any, **more: Any) -> Any:
+        if name == "daft":
+            raise ImportError(name)
+        return real(name, *args, **more)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ImportError, match=r"loopmend\[batch\]"):
+        classify_spans("x.parquet", tmp_path)
