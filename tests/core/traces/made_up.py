@@ -57,14 +57,19 @@ def _signs(draw: random.Random, kind: str, length: int) -> str:
 
 def _jwt(draw: random.Random) -> str:
     """A token of three parts, as RFC 7519 writes them."""
-    parts = ({"alg": "HS256", "typ": "JWT"}, {"sub": _signs(draw, "D", 10), "name": _signs(draw, "A", 12)})
-    coded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
+    parts = (
+        {"alg": "HS256", "typ": "JWT"},
+        {"sub": _signs(draw, "D", 10), "name": _signs(draw, "A", 12)},
+    )
+    coded = [
+        base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts
+    ]
     return ".".join([*coded, _signs(draw, "B", 43)])
 
 
 def _filled(name: str, template: str) -> tuple[str, tuple[str, ...]]:
     """The template with its holes filled, and what is secret of it."""
-    draw = random.Random(name)
+    draw = random.Random(name)  # noqa: S311 - they are no secrets
     secrets: list[str] = []
 
     def fill(hole: re.Match[str]) -> str:
@@ -90,7 +95,9 @@ def _row(line: str) -> Row:
         carrier = json.loads(text.removeprefix("json:"))
     else:
         text = text.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
-        carrier = tuple(text.removeprefix("chunks:").split("␞")) if text.startswith("chunks:") else text
+        carrier = (
+            tuple(text.removeprefix("chunks:").split("␞")) if text.startswith("chunks:") else text
+        )
     return Row(name, carrier, secrets, zlib.crc32(name.encode()) % 3 == 0)
 
 
