@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from loopmend import read_turn
 from loopmend.traces import delivery as module
 from loopmend.traces.delivery import Delivery
 from loopmend.traces.kept import KeptTraces
@@ -169,6 +170,13 @@ def test_errors_carry_no_control_characters() -> None:
     """What an error says cannot command a terminal; line breaks and tabs stay."""
     error = TraceError("E\x07", "a\x1b[2J\x9b\rb\r\n\tc\x00")
     assert error == TraceError("E\\x07", "a\\x1b[2J\\x9b\\rb\r\n\tc\\x00")
+
+
+def test_failures_carry_no_control_characters() -> None:
+    """What a failure says cannot command a terminal, though it names what the model wrote."""
+    failure = read_turn("Action: \x1b[2J\x1c\nAction Input: {").failure
+    assert failure is not None
+    assert failure.message.isprintable()
 
 
 def test_a_long_reply_is_read_in_part() -> None:
