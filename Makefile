@@ -56,8 +56,8 @@ bench: $(READY) ## Measure speed as ratios in one run
 reading: $(READY) ## Measure the reader beside its rivals on texts of our own (ARGS=… for options)
 	@$(BIN)/python -m benchmarks.reading $(ARGS)
 
-fuzz: $(READY) ## Read 200,000 mutated texts and report any exception (N=… for another number)
-	$(BIN)/python -m tests.fuzz $(or $(N),200000)
+fuzz: $(READY) ## Try texts of every dialect on all that reads text (SECONDS=600, SEED=2, ARGS="--atheris turns")
+	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)
 
 # The model's package asks for an engine that would have to be built, so it comes without.
 live: $(READY) ## Run agents with a real local model, natively and mended (ARGS=… for options)

@@ -9,12 +9,12 @@ import argparse
 import gzip
 import json
 import random
+import subprocess
 import sys
 import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 from tests.core.reading.test_forms import EVERYTHING
@@ -36,7 +36,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--atheris", choices=list(TARGETS))
     options = parser.parse_args(arguments)
     if options.atheris:
-        return _with_atheris(options.atheris, options.seconds, options.seed)
+        given = [options.atheris, str(options.seconds), str(options.seed)]
+        command = [sys.executable, "-m", "tests.fuzz.with_atheris", *given]
+        return subprocess.run(command, check=False).returncode
     return _at_random(options.target or list(TARGETS), options.seconds, options.seed)
 
 
@@ -109,25 +111,6 @@ def _text(chance: random.Random, seeds: list[str]) -> str:
         put = chance.choice((grammar.text(chance, 1), text[at:end] * 2, ""))
         text = text[:at] + put + text[chance.choice((at, end, len(text))) :]
     return text
-
-
-def _with_atheris(name: str, seconds: float, seed: int) -> int:
-    try:
-        atheris = import_module("atheris")
-    except ImportError:
-        print("atheris is not installed here: nothing was fuzzed with it")
-        return 0
-    atheris.instrument_all()
-    target = TARGETS[name]
-
-    def once(data: bytes) -> None:
-        provider = atheris.FuzzedDataProvider(data)
-        drawn = provider.ConsumeProbability()
-        target(provider.ConsumeUnicode(4096), random.Random(drawn))
-
-    atheris.Setup([sys.argv[0], f"-max_total_time={int(seconds)}", f"-seed={seed}"], once)
-    atheris.Fuzz()
-    return 0
 
 
 if __name__ == "__main__":

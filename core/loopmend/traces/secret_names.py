@@ -44,7 +44,7 @@ _PUBLIC: Final = frozenset({"public", "publishable"})
 
 _PLACEHOLDER: Final = re.compile(
     r"\[redacted\]'*"
-    r"|\$\{?\w+(?::?-)?\}?|\$\(.*|%\w+%|%[sr]|\{.*\}|<.*>|\[.*\]|[*•.…_xX#-]{3,}"
+    r"|\$\{?\w+(?::?-)?\}?|\$\(.*|%\w+%|%[sr]|\{[A-Za-z_.\s{}]*\}|<[A-Za-z_|/\s-]*>|\[[A-Za-z_\s-]*\]|[*•.…_xX#-]{3,}"
     r"|[a-z_]+(?:\.[a-z_]+)*[\[(].*|[a-z_]+(?:\.[A-Za-z_]+)+"
     r"|(?i:none|null|nil|undefined|true|false|str|string|secretstr|int|integer|number|bool|boolean"
     r"|bytes|text|any|optional|required|object|array)",

@@ -149,8 +149,6 @@ class _Named:
     def __init__(self, text: str, lowered: str) -> None:
         self.text = text
         self.lowered = lowered
-        self.unclosed: set[tuple[str, int]] = set()
-        """Quotes that no longer close, so that nobody looks for their end again."""
 
     def places(self) -> Iterator[Place]:
         """Go from name to name; a run of letters is gone through once."""
@@ -218,8 +216,7 @@ class _Named:
         """Return where a header's secret stands: all cookies, or what follows the scheme."""
         quote = _QUOTE.match(self.text, start)
         start = quote.end() if quote else start
-        line = _LINE.match(self.text, start, start + _PROBE)
-        value = line[0] if line else ""
+        value = _LINE.match(self.text, start, start + _PROBE)[0]  # type: ignore[index]
         scheme = _SCHEME.match(value)
         start += scheme.end() if scheme else 0
         value = value[scheme.end() :] if scheme else value
@@ -231,22 +228,21 @@ class _Named:
             return None
         # A header that holds pairs is one to its end, else it is one word.
         rest = _LINE if "=" in value.rstrip("= \t") else _TOKEN
-        whole = rest.match(self.text, start)
-        return start, self.closing(quote) if quote else whole.end() if whole else start
+        end = rest.match(self.text, start).end()  # type: ignore[union-attr]
+        return start, self.closing(quote) if quote else end
 
     def closing(self, quote: re.Match[str]) -> int:
         """Return where the quoted text ends: at the same quote, escaped as often; else the line."""
         escapes, sign = len(quote[1]), quote[2]
-        if (sign, escapes) not in self.unclosed:
-            at = quote.end()
-            while (at := self.text.find(sign, at)) >= 0:
-                before = at
-                while before > quote.end() and self.text[before - 1] == "\\":
-                    before -= 1
-                if (at - before) % (2 * escapes + 2) == escapes:
-                    return at - escapes
-                at += 1
-            self.unclosed.add((sign, escapes))
+        at = quote.end()
+        # Only one quote of a kind is never closed: the next of its kind would close it.
+        while (at := self.text.find(sign, at)) >= 0:
+            before = at
+            while before > quote.end() and self.text[before - 1] == "\\":
+                before -= 1
+            if (at - before) % (2 * escapes + 2) == escapes:
+                return at - escapes
+            at += 1
         end = self.text.find("\n", quote.end())
         return len(self.text) if end < 0 else end
 
@@ -261,4 +257,4 @@ class _Named:
             if depth == 0:
                 end = bracket.start()
                 break
-        return (start + 1, end) if is_given(self.text[start + 1 : end]) else None
+        return (start + 1, end) if any(map(str.isalnum, self.text[start + 1 : end])) else None

@@ -47,6 +47,11 @@ KEPT = [
     "PWD=/home/ann and pwd: /srv",
     "https://example.org:8080/a@b and -----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
     "NASDAQAKIAIOSFODNN7EXAMPLEX",
+    "secret: {} and secret: [] and password: {{ x }}",
+    "<b>token</b> and token> and password: see below, password is required",
+    "session_key=1234567890, cookie: none, authorization: needed",
+    "password=",
+    "sk-" + "a" * 30,
 ]
 PAIRS = [
     ("export OPENAI_API_KEY={}", "hunter2"),
@@ -62,6 +67,18 @@ PAIRS = [
     ("curl -H 'X-Auth: bearer {}'", RUN + "=="),
     ("-----BEGIN RSA PRIVATE KEY-----{}-----END RSA PRIVATE KEY-----", "\nDEK-Info: a\n\nab+/c=\n"),
     ("-----BEGIN PRIVATE KEY-----{}", "\\nMIIEvQIBADANBg"),
+    ("\u0130 PASSWORD={}", "hunter2"),
+    ("secret: [{}]", '["a", "b"]'),
+    ("secret: {{{}", '"a": "b"'),
+    ("credentials = {{{}}} end", "'u': 'x', 'v': [1]"),
+    ("password='{}", "cut off"),
+    ("password='{}\nnext", "cut off"),
+    ('password="{}" x', 'a\\"b'),
+    ("password: '<{}>'".replace("<{}>", "{}"), "<hunter2>"),
+    ("auth_token={}", "123456789012345678"),
+    ("session_key={}", "123456789012345678"),
+    ("PWD={}", "/a1B2c3D4e5F6g7"),
+    ("password={} ", "x" + RUN * 20),
 ]
 
 
