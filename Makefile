@@ -11,7 +11,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE := copy
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo picture test lint format bench reading fuzz live variant floors dist peers notebooks conformance constraints clean
+.PHONY: help install demo picture test lint format bench reading fuzz live variant floors dist audit peers notebooks conformance constraints clean
 
 help: ## Show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -101,6 +101,10 @@ floors: $(UV) ## Run the adapters' tests on the oldest supported frameworks
 dist: $(UV) ## Build sdist and wheel, check them, and try the wheel alone with each extra
 	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --group dist
 	$(BIN)/python -m tools.dist $(ARGS)
+
+audit: $(UV) ## Look up what we install in the databases of known flaws; says so where it cannot reach them
+	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --group dist
+	@$(BIN)/python -m tools.audit
 
 peers: $(READY) ## Run LangChain's and LlamaIndex's own tests with loopmend in place and report what breaks (ARGS=…)
 	@$(BIN)/python -m tools.peers $(ARGS)

@@ -94,7 +94,7 @@ def _failed(text: str) -> None:
     failure = read_turn(text).failure
     if failure is not None:
         for form in ("react", "json", "native", "code"):
-            correction(failure, form, BOX, question=text)  # type: ignore[arg-type]
+            correction(failure, form, BOX, question=text)
 
 
 def _mended(text: str) -> None:
