@@ -23,7 +23,7 @@ from loopmend.traces.trace import Trace
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["TraceStore"]
+__all__ = ["TraceStore", "check_database"]
 
 _VERSION: Final = 1
 _PAGE: Final = 64
@@ -203,7 +203,7 @@ def _open(path: Path, timeout: float) -> sqlite3.Connection:
     )
     try:
         # Before anything is written: a stranger's file stays as it is.
-        patiently(lambda: _check(connection, path), timeout, _is_busy)
+        patiently(lambda: check_database(connection, path), timeout, _is_busy)
         patiently(lambda: _use_wal(connection), timeout, _is_busy)
         connection.execute("PRAGMA synchronous = FULL")
         _prepare(connection, path)
@@ -213,8 +213,14 @@ def _open(path: Path, timeout: float) -> sqlite3.Connection:
     return connection
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file that holds anything but our table: a view or a trigger could do anything."""
+def check_database(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that holds anything but our table: a view or a trigger could do anything.
+
+    Raises:
+        TraceFormatError: It holds something else.
+
+    >>> check_database(sqlite3.connect(":memory:"), Path("empty"))
+    """
     # Functions in a schema run only if they are harmless.
     connection.execute("PRAGMA trusted_schema = OFF")
     try:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from loopmend.errors import TraceFormatError
-from loopmend.traces import files
+from loopmend.traces import files, load_traces
 from loopmend.traces import store as module
 from loopmend.traces.log import TraceLog
 from loopmend.traces.store import TraceStore
@@ -347,6 +347,9 @@ def test_a_foreign_database_is_refused(tmp_path: Path, name: str, version: int) 
     before = path.read_bytes()
     with pytest.raises(TraceFormatError, match=r"traces\.db is no store of traces: version"):
         TraceStore(path)
+    loaded = load_traces(path)
+    assert list(loaded) == []
+    assert "is no store of traces: version" in loaded.skipped[0].reason
     assert path.read_bytes() == before
 
 
