@@ -155,6 +155,11 @@ FUNCTIONS: dict[str, Callable[[str], Any]] = {
     "load_traces": lambda text: list(load_traces(text.encode("utf-8", "replace"))),
     "Trace.from_json": partial(_parsed, Trace.from_json),
     "classify_trace": lambda text: classify_trace(_trace(text)),
+    "classify_trace of many steps": lambda text: classify_trace(
+        Trace(
+            [Step(text[at : at + 9], error=TraceError("E", "x")) for at in range(0, len(text), 9)]
+        )
+    ),
     "scratchpad": lambda text: _trace(text).scratchpad,
     "Redactor.text": Redactor().text,
     "redact_secrets": lambda text: redact_secrets(_trace(text)),

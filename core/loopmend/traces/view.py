@@ -50,7 +50,16 @@ def _signature(call: TraceCall) -> tuple[str, str]:
 class View:
     """A trace, and what was worked out from it."""
 
-    __slots__ = ("_last_good", "answered", "failed", "failures", "made", "stop", "trace")
+    __slots__ = (
+        "_last_fine",
+        "_last_good",
+        "answered",
+        "failed",
+        "failures",
+        "made",
+        "stop",
+        "trace",
+    )
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -61,7 +70,10 @@ class View:
         self.failed: list[tuple[int, Observation]] = []
         """The observations that say that a tool failed, with their steps."""
         self._last_good: dict[str | None, int] = {}
+        self._last_fine = -1
         for at, step in enumerate(trace.steps):
+            if step.error is None and (step.calls or step.answer is not None):
+                self._last_fine = at
             for seen in step.observations:
                 if is_failure(seen):
                     self.failed.append((at, seen))
@@ -80,8 +92,7 @@ class View:
 
     def goes_on(self, at: int) -> bool:
         """Tell whether a later step did something without an error."""
-        later = self.trace.steps[at + 1 :]
-        return any(s.error is None and (s.calls or s.answer is not None) for s in later)
+        return self._last_fine > at
 
 
 _ANY: Final = "any tool"
