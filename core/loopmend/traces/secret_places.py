@@ -19,19 +19,21 @@ _STARTS: Final = """
 sk- sk_ rk_live_ rk_test_ sess- gsk_ hf_ r8_ pplx- xai- fw_ csk- nvapi- lsv2_ ls__ pcsk_ tvly- jina_
 tgp_v1_ llx- wandb_v1_ rpa_ e2b_ fc- ABSK AIza
 LTAI ya29. GOCSPX- dop_v1_ doo_v1_ dor_v1_ nfp_ HRKU- fm2_ fo1_ dp.pt. dp.st. hvs. hvb. hvr. dapi
-rnd_ sbp_ pscale_ pul- ops_eyJ
+rnd_ sbp_ pscale_ pul- ops_eyJ fm1a_ fm1r_ tk-us- v1.0- sha256~ s-s4t2ud- s-s4t2af-
 ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glagent- ATBB
 ATATT3 ATCTT3 npm_ pypi- rubygems_ dckr_pat_ dckr_oat_ sqp_ squ_ sqa_ CCIPAT_ bkua_ AKCp sntrys_
 sntryu_ PMAK- glsa_ glc_ NRAK- NRRA- lin_api_ secret_ ntn_ figd_ sgp_ CFPAT- dt0c01. dt0s01. pnu_
-rdme_ phx_ AGE-SECRET-KEY-1
+rdme_ phx_ AGE-SECRET-KEY-1 A3- p8e- cmVmd CLOJARS_ glffct- glimt- gloas- GR1348941 api_org_ ico-
+pat. sat. API- fio-u- eyJrIjoi
 whsec_ shpat_ shpca_ shppa_ shpss_ sq0atp- sq0csp- EAA rzp_live_ rzp_test_ FLWSECK- FLWSECK_TEST-
 xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- SG. xkeysib- xsmtpsib- re_
+duffel_live_ duffel_test_ shippo_live_ shippo_test_ EZAK EZTK sm_aat_ sm_pat_ sm_sat_ xoxe.
 """
 _PREFIXES: Final = _STARTS.split()
 # That one of the first letters comes next is told quickly, and mostly false.
 _PREFIXED: Final = re.compile(
     rf"(?<![A-Za-z0-9])(?=[{''.join(sorted({prefix[0] for prefix in _PREFIXES}))}])"
-    rf"(?:{'|'.join(map(re.escape, _PREFIXES))})(?P<body>[\w-][\w.-]{{14,}}[\w-])",
+    rf"(?:{'|'.join(map(re.escape, _PREFIXES))})(?P<body>[\w+/-][\w.+/=-]{{14,}}[\w+/=-])",
     re.ASCII,
 )
 # Shapes that are more than a prefix, with a word that the text holds then, in lower case.
@@ -58,12 +60,12 @@ _SHAPES: Final = tuple(
             ),
         ),
         ("-u", r"(?<=\s)(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,100}:(?P<mixed>[^\s'\"]+)"),
-        ("hooks.slack.com", r"hooks\.slack\.com/\w+/\w+/\w+/(?P<secret>\w+)"),
+        ("hooks.slack.com", r"hooks\.slack\.com/[a-z]+/(?P<secret>[\w+/]+)"),
         ("/webhooks/", r"/api/webhooks/[0-9]+/(?P<secret>[\w-]+)"),
         ("/webhookb2/", r"/webhookb2/(?P<secret>[\w@/-]+)"),
         (":aa", r"(?<![0-9])(?P<secret>[0-9]{8,10}:AA[\w-]{33})(?![\w-])"),
         ("-us", r"(?<!\w)(?P<secret>[0-9a-f]{32}-us[0-9]{1,2})(?!\w)"),
-        ("sk", r"(?<!\w)(?P<secret>SK[0-9a-f]{32})(?!\w)"),
+        ("sk", r"(?<!\w)(?P<secret>SK[0-9a-fA-F]{32})(?!\w)"),
         ("key-", r"(?<![\w-])(?P<secret>key-[0-9a-f]{32})(?!\w)"),
         ("pat", r"(?<!\w)(?P<secret>pat[A-Za-z0-9]{14}\.[0-9a-f]{64})"),
         ("atlasv1", r"(?<!\w)(?P<secret>[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,})"),
@@ -84,7 +86,7 @@ _SIGNS: Final = "-._" + string.ascii_letters + string.digits
 # A name holds one of these.
 _WORD: Final = re.compile(r"pass|pwd|secret|token|key|auth|cred|cookie|jwt|csrf|sig")
 _LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-_BEFORE: Final = re.compile(r"([A-Za-z]+) $")
+_BEFORE: Final = re.compile(r"(?<![A-Za-z])([A-Za-z]+) $")
 _QUOTE: Final = re.compile(r"(\\{0,7})([\"'`])")
 _PAIR_AFTER: Final = r"\s|$|\\{0,7}[\"']?[\w.-]+\\{0,7}[\"']?\s?[=:]"
 _BARE: Final = re.compile(
