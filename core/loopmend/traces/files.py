@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from uuid import uuid4
 
+from loopmend.errors import TraceFormatError
+from loopmend.traces.redaction import redact_secrets
 from loopmend.traces.trace import Trace
 
 __all__ = [
     "OnBad",
     "Redact",
+    "TraceFile",
     "body_of",
-    "check_errors",
     "lock",
     "open_plain",
     "patiently",
@@ -36,14 +38,49 @@ _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _LOG: Final = logging.getLogger(__name__)
 
 
-def check_errors(errors: str) -> None:
-    """Refuse what is no way to treat bad lines or rows.
+class TraceFile:
+    """What a store and a log have in common; their docstrings say what the options are.
 
-    >>> check_errors("skip")
+    >>> TraceFile("traces").skipped
+    0
     """
-    if errors not in ("skip", "raise"):
-        msg = f'errors must be "skip" or "raise", not {errors!r}'
-        raise ValueError(msg)
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        redact: Redact | None = redact_secrets,
+        errors: OnBad = "skip",
+        timeout: float = 5.0,
+    ) -> None:
+        if errors not in ("skip", "raise"):
+            msg = f'errors must be "skip" or "raise", not {errors!r}'
+            raise ValueError(msg)
+        # The file may be opened anew, after a fork, when the working directory has changed.
+        self.path: Final = Path(path).absolute()
+        self.skipped = 0
+        """How many lines the latest reading of a log skipped, or how many rows a store did."""
+        self._redact = redact
+        self._errors = errors
+        self._timeout = timeout
+        self._begin()
+
+    def _begin(self) -> None:
+        """Open or create the file."""
+
+    def _trace(self, text: str, place: str) -> Trace | None:
+        """Return the trace that stands in a place, or skip it, log and count that."""
+        try:
+            return Trace.from_json(text)
+        except TraceFormatError as error:
+            if self._errors == "raise":
+                raise
+            self._skip(place, f"holds no trace: {error}")
+        return None
+
+    def _skip(self, place: str, told: str) -> None:
+        self.skipped += 1
+        _LOG.warning("%s: %s %s; skipped it", self.path, place, told)
 
 
 def body_of(trace: Trace, redact: Redact | None) -> str:

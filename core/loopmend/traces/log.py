@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
 
-from loopmend.errors import TraceFormatError
-from loopmend.traces.files import OnBad, Redact, body_of, check_errors, lock, open_plain, write_all
-from loopmend.traces.redaction import redact_secrets
+from loopmend.traces.files import TraceFile, body_of, lock, open_plain, write_all
 from loopmend.traces.trace import Trace
 
 __all__ = ["TraceLog"]
 
-_LOG: Final = logging.getLogger(__name__)
 
-
-class TraceLog:
+class TraceLog(TraceFile):
     """Traces in a file with one JSON object per line, for `tail -f`, `jq` and the like.
 
     Once `add` has returned, the trace is on disk. A killed writer may leave a torn line; the next
@@ -41,21 +34,7 @@ class TraceLog:
     (['4'], 0)
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        redact: Redact | None = redact_secrets,
-        errors: OnBad = "skip",
-        timeout: float = 5.0,
-    ) -> None:
-        check_errors(errors)
-        self.path: Final = Path(path).absolute()
-        self.skipped = 0
-        """How many lines the latest reading has skipped."""
-        self._redact = redact
-        self._errors = errors
-        self._timeout = timeout
+    def _begin(self) -> None:
         if not self.path.exists():
             os.close(open_plain(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
 
@@ -99,23 +78,11 @@ class TraceLog:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
-                trace = self._read(line, number)
-                if trace is not None:
+                text = _whole(line)
+                if text is None:
+                    self._skip(f"line {number}", "is torn")
+                elif (trace := self._trace(text, f"line {number}")) is not None:
                     yield trace
-
-    def _read(self, line: bytes, number: int) -> Trace | None:
-        text = _whole(line)
-        told = "is torn"
-        try:
-            if text is not None:
-                return Trace.from_json(text)
-        except TraceFormatError as error:
-            if self._errors == "raise":
-                raise
-            told = f"holds no trace: {error}"
-        self.skipped += 1
-        _LOG.warning("%s: line %d %s; skipped it", self.path, number, told)
-        return None
 
     def _is_torn(self, size: int) -> bool:
         if size == 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import logging
 import os
 import sqlite3
 import threading
@@ -16,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from loopmend.errors import TraceFormatError
-from loopmend.traces.files import OnBad, Redact, body_of, check_errors, patiently, refuse_links
-from loopmend.traces.redaction import redact_secrets
+from loopmend.traces.files import TraceFile, body_of, patiently, refuse_links
 from loopmend.traces.trace import Trace
 
 if TYPE_CHECKING:
@@ -27,7 +25,6 @@ __all__ = ["TraceStore", "check_database"]
 
 _VERSION: Final = 1
 _PAGE: Final = 64
-_LOG: Final = logging.getLogger(__name__)
 _SCHEMA: Final = """
 CREATE TABLE traces (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -37,7 +34,7 @@ CREATE TABLE traces (
 """
 
 
-class TraceStore:
+class TraceStore(TraceFile):
     """Traces in an SQLite file, for several threads and processes at once.
 
     Once `add` has returned, the trace is on disk: it outlives the process, however that ends.
@@ -64,25 +61,10 @@ class TraceStore:
     1 4 {'password': '[redacted]'}
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        redact: Redact | None = redact_secrets,
-        errors: OnBad = "skip",
-        timeout: float = 5.0,
-    ) -> None:
-        check_errors(errors)
-        # The file may be opened anew, after a fork, when the working directory has changed.
-        self.path: Final = Path(path).absolute()
-        self.skipped = 0
-        """How many rows this store has skipped while reading."""
-        self._redact = redact
-        self._errors = errors
-        self._timeout = timeout
+    def _begin(self) -> None:
         self._closed = False
         self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = _open(self.path, timeout)
+        self._connection: sqlite3.Connection | None = _open(self.path, self._timeout)
         _STORES.add(self)
 
     def add(self, trace: Trace) -> int:
@@ -158,14 +140,7 @@ class TraceStore:
         self.close()
 
     def _read(self, id: int, body: Any) -> Trace | None:
-        try:
-            return Trace.from_json(body if isinstance(body, str) else "")
-        except TraceFormatError as error:
-            if self._errors == "raise":
-                raise
-            self.skipped += 1
-            _LOG.warning("%s: row %d holds no trace: %s; skipped it", self.path, id, error)
-        return None
+        return self._trace(body if isinstance(body, str) else "", f"row {id}")
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
