@@ -11,7 +11,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE := copy
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo picture test lint format bench reading fuzz live variant floors dist peers notebooks conformance constraints clean
+.PHONY: help install demo picture test lint format bench reading fuzz live variant floors dist audit peers notebooks conformance constraints clean
 
 help: ## Show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -56,8 +56,8 @@ bench: $(READY) ## Measure speed as ratios in one run
 reading: $(READY) ## Measure the reader beside its rivals on texts of our own (ARGS=… for options)
 	@$(BIN)/python -m benchmarks.reading $(ARGS)
 
-fuzz: $(READY) ## Read 200,000 mutated texts and report any exception (N=… for another number)
-	$(BIN)/python -m tests.fuzz $(or $(N),200000)
+fuzz: $(READY) ## Try texts of every dialect on all that reads text (SECONDS=600, SEED=2, ARGS="--atheris turns")
+	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)
 
 # The model's package asks for an engine that would have to be built, so it comes without.
 live: $(READY) ## Run agents with a real local model, natively and mended (ARGS=… for options)
@@ -101,6 +101,10 @@ floors: $(UV) ## Run the adapters' tests on the oldest supported frameworks
 dist: $(UV) ## Build sdist and wheel, check them, and try the wheel alone with each extra
 	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --group dist
 	$(BIN)/python -m tools.dist $(ARGS)
+
+audit: $(UV) ## Look up what we install in the databases of known flaws; says so where it cannot reach them
+	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --group dist
+	@$(BIN)/python -m tools.audit
 
 peers: $(READY) ## Run LangChain's and LlamaIndex's own tests with loopmend in place and report what breaks (ARGS=…)
 	@$(BIN)/python -m tools.peers $(ARGS)

@@ -1,11 +1,13 @@
 """Build the distribution, check it, and try it out as a stranger would.
 
 `make dist` runs this. The sdist and the wheel are left in `dist/`, ready to be published, if
-every check passes; the extras named on the command line are tried, or all.
+every check passes; the extras named on the command line are tried, or all, and a CycloneDX bill of
+materials beside them lists what each installs.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -28,8 +30,17 @@ DIST: Final = ROOT / "dist"
 UV: Final = Path(sys.executable).with_name("uv")
 PACKAGES: Final = ("loopmend", "langchain_loopmend", "llama_index_loopmend")
 SOURCES: Final = (
-    *("LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml", "Makefile"),
-    *("constraints.txt", "tests/__init__.py", "docs/README.md", "notebooks/contracts.ipynb"),
+    *(
+        "LICENSE",
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "pyproject.toml",
+        "Makefile",
+    ),
+    *("constraints.txt", "tests/__init__.py", "docs/README.md"),
+    "notebooks/contracts.ipynb",
 )
 """Some of what whoever gets the sdist needs to read, test and build the package."""
 
@@ -156,6 +167,24 @@ def try_out(wheel: Path, extra: str, folder: Path) -> None:
     run(python, "-I", ROOT / "tools" / "smoke.py", extra, cwd=folder)
 
 
+def bill(extra: str, folder: Path) -> Path:
+    """Write the bill of materials of an environment, as CycloneDX, beside what is published."""
+    path = DIST / f"loopmend-{stated_version()}-{extra}.cdx.json"
+    options = ("--output-reproducible", "--short-PURLs", "--validate", "--output-file", path)
+    run(sys.executable, "-m", "cyclonedx_py", "environment", *options, folder / "bin" / "python")
+    path.write_text(without_places(path.read_text(encoding="utf-8")), encoding="utf-8")
+    return path
+
+
+def without_places(bom: str) -> str:
+    """Return a bill of materials without the folders of this machine."""
+    read = json.loads(bom)
+    for part in read["components"]:
+        told = part.get("externalReferences", [])
+        part["externalReferences"] = [one for one in told if not one["url"].startswith("file:")]
+    return json.dumps(read, indent=1) + "\n"
+
+
 def main(extras: Sequence[str]) -> None:
     """Build, check, and try out each extra."""
     unknown = [extra for extra in extras if extra not in INSTALLS]
@@ -169,7 +198,8 @@ def main(extras: Sequence[str]) -> None:
         for extra in extras:
             since = time.monotonic()
             try_out(wheel, extra, scratch / extra)
-            print(f"tried {extra}: {time.monotonic() - since:.0f} s")
+            made = bill(extra, scratch / extra)
+            print(f"tried {extra}: {time.monotonic() - since:.0f} s, {made.name}")
     print(f"all is well after {time.monotonic() - started:.0f} s")
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import reprlib
 from typing import Final
 
-__all__ = ["written"]
+__all__ = ["without_controls", "written"]
 
 # Made once: to make an encoder takes as long as to write a short value.
 _IN_ORDER: Final = json.JSONEncoder(sort_keys=True, default=repr)
@@ -31,3 +32,17 @@ def _as_repr(value: object) -> str:
         return repr(value)
     except RecursionError:
         return reprlib.repr(value)
+
+
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
+
+
+def without_controls(text: str) -> str:
+    r"""Return a text with its control characters written as escapes; line breaks and tabs stay.
+
+    >>> print(without_controls("a\x1b[2Jb"))
+    a\x1b[2Jb
+    """
+    if text.isprintable():
+        return text
+    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)

@@ -46,7 +46,9 @@ def _guarded(hook: H) -> H:
     def guarded(self: TraceRecorder, *args: Any, **kwargs: Any) -> None:
         try:
             hook(self, *args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the host goes on
+        except KeyboardInterrupt:  # this is a person's
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the host goes on
             self.complain(hook.__name__, error)
 
     return cast("H", guarded)
@@ -64,7 +66,9 @@ class TraceRecorder(KeptTraces, _Handler):
         max_iterations: The host's cap on steps, to note in the traces.
         max_seconds: The host's time limit.
         max_traces: How many finished traces to keep; the oldest go first.
-        on_trace: Called with each finished trace.
+        on_trace: Called with each finished trace, on a thread of its own; `flush` waits for it,
+            and `dropped` counts the traces that it was too slow for.
+        inline: Call `on_trace` in the run instead, which then waits for it.
         clock: Tells the seconds.
 
     >>> from langchain_core.language_models import FakeListChatModel
@@ -75,18 +79,19 @@ class TraceRecorder(KeptTraces, _Handler):
     ('Where is Oslo?', 'In Norway.')
     """
 
-    _complaint = "%s failed, but the run goes on: %r"
+    _complaint = "%s failed, but the run goes on: %s"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is an option of its own
         self,
         *,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
         max_traces: int = 1000,
-        on_trace: Callable[[Trace], None] | None = None,
+        on_trace: Callable[[Trace], object] | None = None,
+        inline: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(max_traces=max_traces, on_trace=on_trace)
+        super().__init__(max_traces=max_traces, on_trace=on_trace, inline=inline)
         self._limits = Limits(max_iterations, max_seconds)
         self._runs = OpenRuns(clock)
 
@@ -260,3 +265,4 @@ def record_traces(**options: Any) -> Iterator[TraceRecorder]:
         yield recorder
     finally:
         _ACTIVE.reset(token)
+        recorder.flush()

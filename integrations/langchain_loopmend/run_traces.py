@@ -21,6 +21,7 @@ from langchain_loopmend.runs import Note, Recording, Run, error_of, is_fault
 from loopmend import FailurePattern, ReadingConfig, read_turn
 from loopmend.reading.turn import Turn
 from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall, TraceError
+from loopmend.traces.unread import MOST_READ, cap_note
 
 __all__ = ["trace_of"]
 
@@ -53,6 +54,7 @@ def trace_of(recording: Recording, limits: Limits) -> Trace:
         seconds=root.seconds,
         id=str(root.id),
         tools=recording.tools,
+        metadata=cap_note(draft.text for draft in drafts),
     )
 
 
@@ -231,5 +233,16 @@ def _read(draft: _Draft, *, native: bool, after_result: bool) -> Turn | None:
     config = _AFTER_RESULT if after_result else _CONFIG
     if isinstance(reply, AIMessage):
         by_call = native or draft.native or bool(reply.invalid_tool_calls)
-        return read_message(reply, None, config, "native" if by_call else "text")
-    return read_turn(text_of(reply), config=config)
+        return read_message(
+            _capped(reply, draft.text), None, config, "native" if by_call else "text"
+        )
+    return read_turn(draft.text[:MOST_READ], config=config)
+
+
+def _capped(reply: AIMessage, text: str) -> AIMessage:
+    """Return a reply with no more text than a trace is read for."""
+    broken = reply.invalid_tool_calls
+    if len(text) + sum(len(call["args"] or "") for call in broken) <= MOST_READ:
+        return reply
+    cut = [{**call, "args": (call["args"] or "")[:MOST_READ]} for call in broken]
+    return reply.model_copy(update={"content": text[:MOST_READ], "invalid_tool_calls": cut})

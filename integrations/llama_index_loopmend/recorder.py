@@ -51,7 +51,9 @@ class TraceRecorder(KeptTraces):
         max_iterations: The cap on steps, if the run does not report it.
         max_traces: How many traces to keep, and how many runs to follow at once; the oldest go
             first.
-        on_trace: Called with each trace when its run has ended.
+        on_trace: Called with each trace when its run has ended, on a thread of its own; `flush`
+            waits for it, and `dropped` counts the traces that it was too slow for.
+        inline: Call `on_trace` in the run instead, which then waits for it.
 
     >>> recorder = TraceRecorder(max_traces=100)
     >>> recorder.traces, recorder.last
@@ -64,8 +66,9 @@ class TraceRecorder(KeptTraces):
         max_iterations: int | None = None,
         max_traces: int = 1000,
         on_trace: Callable[[Trace], object] | None = None,
+        inline: bool = False,
     ) -> None:
-        super().__init__(max_traces=max_traces, on_trace=on_trace)
+        super().__init__(max_traces=max_traces, on_trace=on_trace, inline=inline)
         self.max_iterations = max_iterations
         self._spans: _RunSpans | None = None
 
@@ -89,25 +92,20 @@ class TraceRecorder(KeptTraces):
 
 
 @contextmanager
-def record_traces(
-    *,
-    max_iterations: int | None = None,
-    max_traces: int = 1000,
-    on_trace: Callable[[Trace], object] | None = None,
-) -> Iterator[TraceRecorder]:
+def record_traces(**options: Any) -> Iterator[TraceRecorder]:
     """Record the agent runs that start and end in this block.
 
-    It does not record runs that other tasks or threads start meanwhile. The arguments are those
-    of `TraceRecorder`.
+    It does not record runs that other tasks or threads start meanwhile.
+
+    Args:
+        options: Those of `TraceRecorder`.
 
     >>> with record_traces() as recorder:
     ...     pass  # asyncio.run(…), with agents in it
     >>> recorder.traces
     ()
     """
-    recorder = TraceRecorder(
-        max_iterations=max_iterations, max_traces=max_traces, on_trace=on_trace
-    )
+    recorder = TraceRecorder(**options)
     token = _here.set((*_here.get(), recorder))
     spans = _added(recorder, lambda: recorder in _here.get())
     try:
@@ -115,6 +113,7 @@ def record_traces(
     finally:
         _remove(spans)
         _here.reset(token)
+        recorder.flush()
 
 
 class _RunSpans(BaseSpanHandler[BaseSpan]):
@@ -167,7 +166,9 @@ class _RunSpans(BaseSpanHandler[BaseSpan]):
         """Do it without ever breaking the run that is looked at."""
         try:
             do(*given)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+        except KeyboardInterrupt:  # this is a person's
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the run goes on
             self._recorder.complain(hook, error)
 
     def _enter(self, id: str, bound: BoundArguments, instance: object, within: str | None) -> None:

@@ -25,6 +25,7 @@ from llama_index_loopmend.steps import ASKED, ENDED, PLAN, REFUSED
 from loopmend.reading.response import read_response
 from loopmend.traces.stop import StopReason, stop_of
 from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall, TraceError
+from loopmend.traces.unread import MOST_READ, cap_note
 
 __all__ = ["Run"]
 
@@ -148,7 +149,7 @@ class Run:
             seconds=self._seconds,
             id=self.id,
             tools=self._tools,
-            metadata=self._metadata,
+            metadata=self._metadata | cap_note(step.text for step in self._steps),
         )
         # What an error means for the run is for the core to say, as for all frameworks.
         # So is what an answer means that is none of the model's.
@@ -230,10 +231,11 @@ def _step(output: AgentOutput, seconds: float | None) -> Step:
     calls = [TraceCall(c.tool_name, _plain(c.tool_kwargs), c.tool_id) for c in made]
     native = any(isinstance(block, ToolCallBlock) for block in message.blocks)
     retried = output.retry_messages
-    if not native and _HEADER.search(text) and (calls or retried or "Answer:" in text):
-        turn = read_response(text, protocol="text")
+    head = text[:MOST_READ]
+    if not native and _HEADER.search(head) and (calls or retried or "Answer:" in head):
+        turn = read_response(head, protocol="text")
     else:
-        turn = read_response(text, calls=[{"name": c.name, "args": c.arguments} for c in calls])
+        turn = read_response(head, calls=[{"name": c.name, "args": c.arguments} for c in calls])
     return Step(
         text=text,
         thought=turn.thought or _thinking(message),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from email.message import Message
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import loopmend
-from tools import dist, smoke
+from tools import audit, dist, smoke
 
 ROOT = Path(__file__).parents[2]
 INFO = f"loopmend-{loopmend.__version__}.dist-info"
@@ -101,6 +103,35 @@ def test_a_command_that_fails_is_shown() -> None:
     """What a failing command printed is part of the refusal."""
     with pytest.raises(dist.Refused, match=r"(?s)failed:.*no such thing"):
         dist.run(sys.executable, "-c", "raise SystemExit('no such thing')")
+
+
+def test_a_bill_of_materials_names_no_folder_of_ours() -> None:
+    """What a package was installed from on this machine is left out; all else stays."""
+    kept = {"type": "vcs", "url": "https://example.org/x"}
+    local = {"type": "distribution", "url": "file:///home/ann/x.whl"}
+    parts = [{"name": "a", "externalReferences": [local, kept]}, {"name": "b"}]
+    made = json.loads(dist.without_places(json.dumps({"components": parts})))
+    assert [part["externalReferences"] for part in made["components"]] == [[kept], []]
+
+
+AUDITED = {"name": "a", "version": "1", "vulns": []}
+FLAWED = {"name": "b", "version": "2", "vulns": [{"id": "PYSEC-1"}]}
+SKIPPED = {"name": "c", "skip_reason": "not found"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "said"),
+    [
+        ([AUDITED, SKIPPED], 0, "1 of 2 packages looked up, 0 known flaws"),
+        ([AUDITED, FLAWED], 1, "2 of 2 packages looked up, 1 known flaws\nb 2: PYSEC-1"),
+        ([SKIPPED], 0, "NOT AUDITED: none of 1 packages could be looked up from here."),
+        (None, 0, "NOT AUDITED: pip-audit could not reach its data."),
+    ],
+)
+def test_an_audit_says_what_it_could_not_look_up(rows: Any, code: int, said: str) -> None:
+    """Silence is not safety: a step without data passes, but says so, and a flaw fails."""
+    output = "" if rows is None else json.dumps({"dependencies": rows, "fixes": []})
+    assert audit.verdict(output) == (code, said)
 
 
 def test_an_unknown_extra_is_refused() -> None:

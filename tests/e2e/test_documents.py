@@ -67,3 +67,15 @@ def test_readme_names_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "make demo" in readme
     assert "make test" in readme
+
+
+def test_the_tests_that_the_security_page_names_exist() -> None:
+    """Each threat names at least one test or command, and each named test is there."""
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
+    named = [re.findall(r"`(test_\w+|make \w+)`", row) for row in rows]
+    assert all(named)
+    files = (ROOT / "tests").rglob("test_*.py")
+    written = "".join(path.read_text(encoding="utf-8") for path in files)
+    tests = {name for row in named for name in row if name.startswith("test_")}
+    assert {name for name in tests if f"def {name}(" not in written} == set()

@@ -1,45 +1,94 @@
-"""`python -m tests.fuzz [N]`: read N mutated texts; any exception or slow reading is reported."""
+"""`python -m tests.fuzz --seconds 60`: try texts of every dialect on all that reads text.
+
+`--atheris turns` lets atheris, if it is installed, look for texts that reach new code of a target.
+"""
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import random
+import subprocess
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from loopmend import ToolCall, Turn, read_turn
-from loopmend.contracts import from_json, to_json
-from loopmend.mending import Form, correction
-from loopmend.reading import Toolbox
-from tests.core.reading.test_forms import EVERYTHING, WEATHER
-from tests.core.strategies import PIECES
+from tests.core.reading.test_forms import EVERYTHING
+from tests.fuzz import grammar
+from tests.fuzz.targets import TARGETS, Target
 
 SHARED = Path(__file__).parents[3] / "shared" / "corpus" / "outputs"
-SLOW = 1.0
+SLOW = 2.0
 """Seconds that no text of a few kilobytes may take."""
-TOOLS: tuple[Any, ...] = (None, None, [WEATHER], ["search", "calculator", "f"])
-
-
-_FORMS: tuple[Form, ...] = ("react", "json", "native", "code")
+MOST_SHOWN = 20
 
 
 def main(arguments: list[str]) -> int:
     """Fuzz and return 1 if anything went wrong."""
-    count = int(arguments[0]) if arguments else 200_000
-    chance = random.Random(int(arguments[1]) if len(arguments) > 1 else 1)
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--target", choices=list(TARGETS), action="append")
+    parser.add_argument("--atheris", choices=list(TARGETS))
+    options = parser.parse_args(arguments)
+    if options.atheris:
+        given = [options.atheris, str(options.seconds), str(options.seed)]
+        command = [sys.executable, "-m", "tests.fuzz.with_atheris", *given]
+        return subprocess.run(command, check=False).returncode
+    return _at_random(options.target or list(TARGETS), options.seconds, options.seed)
+
+
+def _at_random(names: list[str], seconds: float, seed: int) -> int:
+    chance = random.Random(seed)
     seeds = list(_seeds())
-    wrong = 0
-    for number in range(1, count + 1):
-        wrong += not _try(_mutated(chance, seeds), chance.choice(TOOLS), number)
-        if number % 20_000 == 0:
-            print(f"{number:,} texts, {wrong} wrong")
-    print(f"{count - wrong} passed, {wrong} failed")
-    return int(wrong > 0)
+    runs: Counter[str] = Counter()
+    wrong: dict[str, str] = {}
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        text = _text(chance, seeds)
+        for name in names:
+            drawn = chance.random()
+            said = failure_of(TARGETS[name], text, drawn)
+            runs[name] += 1
+            if said is not None and said not in wrong:
+                wrong[said] = name
+                if len(wrong) <= MOST_SHOWN:
+                    least = shrunk(TARGETS[name], text, drawn, said)
+                    print(f"FAILED {name} ({said}) on {least!r}, drawn {drawn}", flush=True)
+    print(f"{sum(runs.values()):,} executions, {len(wrong)} kinds of failures: {dict(runs)}")
+    return int(bool(wrong))
+
+
+def failure_of(target: Target, text: str, drawn: float) -> str | None:
+    """Return what goes wrong with a text, in words that are the same for the same cause."""
+    started = time.thread_time()
+    try:
+        target(text, random.Random(drawn))
+    except Exception as error:  # noqa: BLE001 - finding any is the purpose
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        return f"{type(error).__name__} in {Path(at.filename).name}:{at.lineno}"
+    slow = time.thread_time() - started > SLOW
+    return f"slow, {target.__name__}" if slow else None
+
+
+def shrunk(target: Target, text: str, drawn: float, said: str) -> str:
+    """Return a shorter text that fails alike: pieces are left out while it does."""
+    size = len(text) // 2
+    deadline = time.monotonic() + 20
+    while size:
+        at = 0
+        while at < len(text) and time.monotonic() < deadline:
+            shorter = text[:at] + text[at + size :]
+            if failure_of(target, shorter, drawn) == said:
+                text = shorter
+            else:
+                at += size
+        size //= 2
+    return text
 
 
 def _seeds() -> Iterator[str]:
@@ -51,59 +100,17 @@ def _seeds() -> Iterator[str]:
             yield from (json.loads(line)["input"][:3000] for line in lines)
 
 
-def _mutated(chance: random.Random, seeds: list[str]) -> str:
+def _text(chance: random.Random, seeds: list[str]) -> str:
+    """Return a text of the grammar, or one of the seeds with another in it."""
+    if chance.random() < 0.6:
+        return grammar.text(chance)
     text = chance.choice(seeds)
-    for _ in range(chance.randint(0, 4)):
+    for _ in range(chance.randint(0, 3)):
         at = chance.randint(0, len(text))
         end = min(len(text), at + chance.randint(1, 40))
-        other = chance.choice(seeds)
-        start = chance.randint(0, len(other))
-        text = chance.choice(
-            (
-                text[:at] + chance.choice(PIECES) + text[at:],
-                text[:at] + text[end:],
-                text[:at],
-                text[at:],
-                text[:at] + other[start : start + 200] + text[at:],
-                text[:end] + text[at:end] + text[end:],
-            )
-        )
+        put = chance.choice((grammar.text(chance, 1), text[at:end] * 2, ""))
+        text = text[:at] + put + text[chance.choice((at, end, len(text))) :]
     return text
-
-
-def _try(text: str, tools: Any, number: int) -> bool:
-    started = time.thread_time()
-    try:
-        turn = read_turn(text, tools=tools)
-        _check(turn, text, tools, number)
-    except Exception:  # noqa: BLE001 - finding any is the purpose
-        print(f"FAILED on {text!r} with tools {tools!r}\n{traceback.format_exc(limit=-3)}")
-        return False
-    if time.thread_time() - started > SLOW:
-        print(f"SLOW on {text!r}")
-        return False
-    return True
-
-
-def _check(turn: Turn, text: str, tools: Any, number: int) -> None:
-    if not (turn.actions or turn.failure or turn.signal) or (turn.actions and turn.failure):
-        msg = f"neither or both: {turn}"
-        raise AssertionError(msg)
-    spans = [r.span for r in turn.repairs] + ([turn.failure.span] if turn.failure else [])
-    if not all(0 <= start <= end <= len(text) for start, end in spans):
-        msg = f"a place outside the text: {turn}"
-        raise AssertionError(msg)
-    if number % 10 == 0 and repr(from_json(Turn, to_json(turn))) != repr(turn):
-        if not any(word in repr(turn) for word in ("inf", "nan")):
-            msg = f"does not survive JSON: {turn}"
-            raise AssertionError(msg)
-    if turn.failure is not None:
-        form = _FORMS[number % len(_FORMS)]
-        said = correction(turn.failure, form, None if tools is None else Toolbox(tools))
-        again = read_turn(said, tools=tools)
-        if any(isinstance(action, ToolCall) for action in again.actions):
-            msg = f"a correction that reads as a call: {said}"
-            raise AssertionError(msg)
 
 
 if __name__ == "__main__":

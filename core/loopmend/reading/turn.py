@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal
 
+from loopmend._repr import without_controls
 from loopmend._rich import html_of
 from loopmend.contracts.actions import AgentAction, ToolCall
 from loopmend.contracts.normalization import NormalizationPattern
@@ -106,6 +107,10 @@ class Failure:
     """Arguments that the tool does not accept, as the model named them."""
     problems: tuple[Problem, ...] = ()
     """The parts of a value that do not fit the schema."""
+
+    def __post_init__(self) -> None:
+        # It ends up in terminals and logs, which must not obey a model.
+        object.__setattr__(self, "message", without_controls(self.message))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ if TYPE_CHECKING:
     from loopmend.errors import TraceFormatError
     from loopmend.traces.detectors import DETECTORS
     from loopmend.traces.finding import Detector, Finding
+    from loopmend.traces.log import TraceLog
     from loopmend.traces.otel import export_spans
     from loopmend.traces.readers.formats import FORMATS
     from loopmend.traces.readers.loading import LoadedTraces, Skipped, load_traces
     from loopmend.traces.redaction import Redactor, redact_secrets
     from loopmend.traces.report import TraceReport, Verdict, classify_trace
     from loopmend.traces.stop import Stopped, StopReason, stop_of
-    from loopmend.traces.store import TraceLog, TraceStore
+    from loopmend.traces.store import TraceStore
     from loopmend.traces.trace import (
         Limits,
         Observation,
@@ -35,7 +36,8 @@ _HELD = {
     "loopmend.traces.readers.loading": "LoadedTraces Skipped load_traces",
     "loopmend.traces.report": "TraceReport Verdict classify_trace",
     "loopmend.traces.stop": "StopReason Stopped stop_of",
-    "loopmend.traces.store": "TraceLog TraceStore",
+    "loopmend.traces.log": "TraceLog",
+    "loopmend.traces.store": "TraceStore",
     "loopmend.traces.trace": "Limits Observation Step Tokens Trace TraceCall TraceError",
 }
 _LATE = {name: module for module, names in _HELD.items() for name in names.split()}

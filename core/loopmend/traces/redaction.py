@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, Final, TypeVar
 
 from loopmend._json import MAX_DEPTH
 from loopmend.reading.turn import Failure, Repair, Turn
+from loopmend.traces.secret_names import Rule, rule_of
+from loopmend.traces.secret_places import Place, merged, places_of_secrets
 from loopmend.traces.trace import Step, Trace
 
 __all__ = ["Redactor", "redact_secrets"]
@@ -18,62 +20,9 @@ __all__ = ["Redactor", "redact_secrets"]
 T = TypeVar("T")
 
 _SECRET: Final = "secret"  # noqa: S105 - the group of a pattern that is replaced
-_NAMES: Final = (
-    r"(?:api[_-]?key|access[_-]?key(?:[_-]?id)?|secret[_-]?(?:access[_-]?)?key|private[_-]?key"
-    r"|(?:access|auth|refresh|session|bearer|id)[_-]?token|(?:client|app|shared)[_-]?secret"
-    r"|password|passwd|passphrase|pwd(?!\W{1,6}/))"
-)
-# What the whole name of a field may end in besides; a token of a page is no secret.
-_KEY: Final = re.compile(
-    rf"(?!.*(?:page|next|continu|cursor|count|max|num|total)).*"
-    rf"(?:{_NAMES}|token|secret|authorization|cookie)",
-    re.IGNORECASE | re.DOTALL,
-)
-# Each pattern comes with words of which its text holds one in any case: to look for a word is a
-# hundred times as fast. It starts where nothing of its own kind stands before it, or at a fixed
-# word, so that a long run that fails in the end is gone through once.
-_SHAPES: Final = (
-    # A key that is cut off is one all the same.
-    (
-        (
-            r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-            r"(?P<secret>[\w+/=\s\\:,.]*(?:-(?!----)[\w+/=\s\\:,.]*)*)"
-        ),
-        ("private key",),
-    ),
-    (r"(?<![\w-])(?P<secret>eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*)", ("eyj",)),
-    (r"(?<![\w-])(?P<secret>sk-(?=[\w-]*[0-9])[\w-]{16,})", ("sk-",)),
-    (r"(?<!\w)(?P<secret>[sr]k_(?:live|test)_[A-Za-z0-9]{16,})", ("k_live_", "k_test_")),
-    (r"(?<![A-Z0-9])(?P<secret>A(?:KI|SI)A[A-Z0-9]{16})(?![A-Z0-9])", ("akia", "asia")),
-    (
-        r"(?<!\w)(?P<secret>(?:gh[opsur]_|github_pat_|glpat-|hf_)[\w-]{20,})",
-        ("gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "hf_"),
-    ),
-    (r"(?<![\w-])(?P<secret>xox[a-z]-[\w-]{10,})", ("xox",)),
-    (r"(?<![\w-])(?P<secret>AIza[\w-]{35})(?![\w-])", ("aiza",)),
-    (r"(?i:\bbearer\s{1,8})(?!\[redacted\])(?P<secret>[\w.~+/-]{16,}=*)", ("bearer",)),
-    (
-        (
-            r"(?i:\bauthorization\\{0,3}[\"']?\s{0,8}[:=]\s{0,8}\\{0,3}[\"']?"
-            r"(?:bearer|basic|token)\s{1,8})(?!\[redacted\])(?P<secret>[^\s\"'\\,;]+)"
-        ),
-        ("authorization",),
-    ),
-    (
-        (
-            rf"(?=[aAbBcCiIpPrRsS])(?i:{_NAMES}\\{{0,3}}[\"']?\s{{0,8}}(?:=>|:=|[:=])\s{{0,8}})"
-            r"(?:\\{0,3}[\"'](?!\[redacted\])(?P<secret>[^\"'\n\\]+)"
-            r"|(?!\[redacted\]|(?i:none|null|true|false)\b)(?P<bare>[^\s\"'\\,;&{}()\[\]<>]+))"
-        ),
-        ("key", "token", "secret", "passw", "passphrase", "pwd"),
-    ),
-    # The password of an address such as postgres://user:password@host.
-    (
-        r"(?<=://)[^\s/:@\"']{1,100}:(?!\[redacted\])(?P<secret>[^\s/:@\"']{1,200})(?=@)",
-        ("://",),
-    ),
-)
-_DEFAULTS: Final = tuple((re.compile(pattern), words) for pattern, words in _SHAPES)
+_VALUES: Final = ("default", "const", "enum", "example", "examples")
+"""What of a JSON schema holds values."""
+_TYPES: Final = ("string", "number", "integer", "boolean", "object", "array", "null")
 
 # A piece of text that was replaced: where it stood, and what the end moved by.
 Edit = tuple[int, int, int]
@@ -87,21 +36,19 @@ class Redactor:
     are not secrets; add a pattern if yours are.
 
     >>> redact = Redactor([r"ACME-[0-9]+", r"badge (?P<secret>[0-9]+)"])
-    >>> redact(Trace(answer="ACME-17 has badge 4711 and sk-abcdefghij0123456789")).answer
+    >>> redact(Trace(answer="ACME-17 has badge 4711 and sk-abcdefghij0k1m2n3p4")).answer
     '[redacted] has badge [redacted] and [redacted]'
     """
 
     patterns: Iterable[str | re.Pattern[str]] = ()
     """More secrets; if a pattern has a group named `secret`, only that group is replaced."""
     defaults: bool = True
-    """Whether common shapes of keys, and fields such as `password`, count as secrets."""
+    """Whether common shapes of keys, and values named `password` and the like, count as secrets."""
     replacement: str = "[redacted]"
 
     def __post_init__(self) -> None:
         own = tuple(re.compile(pattern) for pattern in self.patterns)
         object.__setattr__(self, "patterns", own)
-        always = tuple((pattern, ("",)) for pattern in own)
-        object.__setattr__(self, "_all", (*_DEFAULTS, *always) if self.defaults else always)
 
     def __call__(self, trace: Trace) -> Trace:
         """Return the trace without its secrets.
@@ -117,60 +64,84 @@ class Redactor:
         >>> Redactor().text("export OPENAI_API_KEY=hunter2")
         'export OPENAI_API_KEY=[redacted]'
         """
-        return self._edited(text)[0]
+        return self._replaced(text, self._places(text))[0]
 
-    def _edited(self, text: str) -> tuple[str, list[list[Edit]]]:
-        """Return the text without its secrets, and what each pattern replaced."""
-        passes = []
-        lowered = text.lower()
-        patterns: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = self.__dict__["_all"]
-        for pattern, words in patterns:
-            if not any(word in lowered for word in words):
-                continue
-            spans = [_span_of(match) for match in pattern.finditer(text)]
-            spans = [(start, end) for start, end in spans if start < end]
-            if spans:
-                text, edits = self._replaced(text, spans)
-                passes.append(edits)
-        return text, passes
+    def _places(self, text: str) -> list[Place]:
+        found = places_of_secrets(text) if self.defaults else []
+        own = [_span_of(match) for pattern in self.patterns for match in pattern.finditer(text)]  # type: ignore[union-attr]
+        return merged(found + own) if own else found
 
-    def _replaced(self, text: str, spans: list[tuple[int, int]]) -> tuple[str, list[Edit]]:
+    def _replaced(self, text: str, places: list[Place]) -> tuple[str, list[Edit]]:
         parts, edits, done, shift = [], [], 0, 0
-        for start, end in spans:
+        for start, end in places:
             parts += [text[done:start], self.replacement]
             shift += len(self.replacement) - (end - start)
             edits.append((start, end, shift))
             done = end
-        return "".join((*parts, text[done:])), edits
+        return ("".join((*parts, text[done:])), edits) if places else (text, edits)
 
-    def _value(self, value: T, depth: int) -> T:
-        if isinstance(value, Enum):
+    def _value(self, value: T, depth: int, rule: Rule | None = None) -> T:
+        """Return a value without secrets; `rule` tells which texts are some by their name."""
+        if isinstance(value, Enum) or value is None or isinstance(value, bool):
             return value
+        made: Any = value
         if isinstance(value, str):
-            clean: Any = self.text(value)
-            return value if clean == value else clean
+            return self.replacement if rule and rule(value) else self.text(value)  # type: ignore[return-value]
+        if isinstance(value, (int, float)):
+            return self.replacement if rule and value and rule(str(value)) else value  # type: ignore[return-value]
         if depth > MAX_DEPTH:
             msg = f"nested deeper than {MAX_DEPTH} levels"
             raise ValueError(msg)
-        made: Any = value
         if isinstance(value, Mapping):
-            made = self._mapping(value, depth + 1)
+            made = self._mapping(value, depth + 1, rule)
         elif isinstance(value, (list, tuple)):
-            items = [self._value(item, depth + 1) for item in value]
+            items = self._items(value, depth + 1, rule)
             made = items if isinstance(value, list) else tuple(items)
         elif is_dataclass(value) and not isinstance(value, type):
             made = self._dataclass(value, depth + 1)
         return made  # type: ignore[no-any-return]
 
-    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[Any, Any]:
+    def _mapping(self, value: Mapping[Any, Any], depth: int, rule: Rule | None) -> dict[Any, Any]:
         made: dict[Any, Any] = {}
+        schema = value.get("type") in _TYPES if isinstance(value.get("type"), str) else False
+        # `{"name": "API_KEY", "value": …}`, as settings are listed.
+        named = self._rule(value.get("name", value.get("key")))
         for key, item in value.items():
             clean = self._value(key, depth)
             # Two keys that are both secrets must not become one.
             while clean in made:
                 clean = f"{clean}'"
-            hidden = self.defaults and _is_secret(key, item)
-            made[clean] = self.replacement if hidden else self._value(item, depth)
+            inherited = None if schema and key not in _VALUES else rule
+            own = self._rule(key) or (named if key == "value" else None)
+            made[clean] = self._value(item, depth, own if inherited is None else inherited)
+        return made
+
+    def _rule(self, name: Any) -> Rule | None:
+        return rule_of(name) if self.defaults and isinstance(name, str) else None
+
+    def _items(self, value: Sequence[Any], depth: int, rule: Rule | None) -> list[Any]:
+        """Return items without secrets; one may go over several texts, or follow an option."""
+        if rule is None and len(value) > 1 and all(isinstance(item, str) for item in value):
+            return self._pieces(list(value))
+        return [self._value(item, depth, rule) for item in value]
+
+    def _pieces(self, pieces: list[str]) -> list[str]:
+        """Return texts without secrets; one that goes over a border is replaced on both sides."""
+        joined = self._places("".join(pieces))
+        made: list[str] = []
+        begin = 0
+        option: Rule | None = None
+        for piece in pieces:
+            places = self._places(piece)
+            end = begin + len(piece)
+            at = max(bisect_right(joined, (begin, begin)) - 1, 0)
+            for place in joined[at : bisect_left(joined, (end, end))]:
+                places.append((max(place[0], begin) - begin, min(place[1], end) - begin))
+            if option is not None and option(piece):
+                places = [(0, len(piece))]
+            made.append(self._replaced(piece, merged(places))[0])
+            option = self._rule(piece) if piece.startswith("-") and "=" not in piece else None
+            begin = end
         return made
 
     def _dataclass(self, value: Any, depth: int) -> Any:
@@ -182,7 +153,8 @@ class Redactor:
                 changes[field.name] = new
         made = replace(value, **changes) if changes else value
         if isinstance(made, Step) and made.turn is not None and "text" in changes:
-            made = replace(made, turn=_moved(made.turn, self._edited(value.text)[1]))
+            edits = self._replaced(value.text, self._places(value.text))[1]
+            made = replace(made, turn=_moved(made.turn, edits))
         return made
 
 
@@ -200,18 +172,9 @@ def redact_secrets(trace: Trace) -> Trace:
 _COMMON: Final = Redactor()
 
 
-def _span_of(match: re.Match[str]) -> tuple[int, int]:
+def _span_of(match: re.Match[str]) -> Place:
     """Return where the secret of a match stands."""
-    named = match.re.groupindex
-    if _SECRET not in named:
-        return match.span()
-    return match.span("bare" if "bare" in named and match[_SECRET] is None else _SECRET)
-
-
-def _is_secret(key: Any, item: Any) -> bool:
-    if not isinstance(key, str) or isinstance(item, bool):
-        return False
-    return bool(item) and isinstance(item, (str, int)) and _KEY.fullmatch(key) is not None
+    return match.span(_SECRET if _SECRET in match.re.groupindex else 0)
 
 
 def _is_fixed(field: Field[Any], value: Any) -> bool:
@@ -219,27 +182,23 @@ def _is_fixed(field: Field[Any], value: Any) -> bool:
     return field.name == "fidelity" or (isinstance(value, str) and value == field.default)
 
 
-def _moved(turn: Turn, passes: list[list[Edit]]) -> Turn:
+def _moved(turn: Turn, edits: list[Edit]) -> Turn:
     """Point a turn at the same places in the text after it was redacted."""
 
     def moved(part: T) -> T:
         if not isinstance(part, (Turn, Failure, Repair)):
             return part
         start, end = part.span
-        return replace(part, span=(_place(start, passes), _place(end, passes)))
+        return replace(part, span=(_place(start, edits), _place(end, edits)))
 
     repairs = tuple(moved(repair) for repair in turn.repairs)
     return replace(moved(turn), failure=moved(turn.failure), repairs=repairs)
 
 
-def _place(position: int, passes: list[list[Edit]]) -> int:
+def _place(position: int, edits: list[Edit]) -> int:
     """Return where a position is after the edits; one inside a secret goes to its end."""
-    for edits in passes:
-        before = bisect_right(edits, position, key=lambda edit: edit[0]) - 1
-        if before >= 0:
-            start, end, shift = edits[before]
-            if position > start:
-                position = max(position, end) + shift
-            elif before > 0:
-                position += edits[before - 1][2]
-    return position
+    before = bisect_left(edits, position, key=lambda edit: edit[0]) - 1
+    if before < 0:
+        return position
+    _, end, shift = edits[before]
+    return max(position, end) + shift

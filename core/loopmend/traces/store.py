@@ -1,37 +1,30 @@
-"""Keeping traces: an SQLite file, or a file with one trace per line for other programs."""
+"""Traces in an SQLite file."""
 
 from __future__ import annotations
 
-import json
-import logging
+import ctypes
 import os
 import sqlite3
-import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from loopmend.errors import TraceFormatError
-from loopmend.traces.redaction import redact_secrets
+from loopmend.traces.files import TraceFile, body_of, patiently, refuse_links
 from loopmend.traces.trace import Trace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["TraceLog", "TraceStore"]
-
-Redact = Callable[[Trace], Trace]
+__all__ = ["TraceStore", "check_database"]
 
 _VERSION: Final = 1
-_TIMEOUT: Final = 30.0
-"""How long to wait for another process; each holds the file for milliseconds only."""
 _PAGE: Final = 64
-_LOG: Final = logging.getLogger(__name__)
 _SCHEMA: Final = """
 CREATE TABLE traces (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -41,7 +34,7 @@ CREATE TABLE traces (
 """
 
 
-class TraceStore:
+class TraceStore(TraceFile):
     """Traces in an SQLite file, for several threads and processes at once.
 
     Once `add` has returned, the trace is on disk: it outlives the process, however that ends.
@@ -49,11 +42,17 @@ class TraceStore:
     the process is faster than one at the file.
 
     Args:
-        path: The file; created if missing.
+        path: The file; created if missing, for its owner alone. A symbolic link is refused.
         redact: Removes secrets from a trace before writing it; `None` keeps everything.
+        errors: What to do with a row that holds no trace: `"skip"` it, log and count it in
+            `skipped`, or `"raise"`.
+        timeout: How many seconds to wait for another process that keeps the file locked; other
+            threads wait at most twice as long.
 
     Raises:
-        TraceFormatError: The file has a version that this package does not support.
+        TraceFormatError: The file is no store of traces, holds a view, a trigger or anything else
+            besides, or has a version that this package does not support. It is left as it is.
+        OSError: It is a symbolic link, or cannot be created.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, TraceStore(f"{folder}/traces.db") as store:
@@ -62,15 +61,10 @@ class TraceStore:
     1 4 {'password': '[redacted]'}
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, redact: Redact | None = redact_secrets
-    ) -> None:
-        # The file may be opened anew, after a fork, when the working directory has changed.
-        self.path: Final = Path(path).absolute()
-        self._redact = redact
+    def _begin(self) -> None:
         self._closed = False
         self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = _open(self.path)
+        self._connection: sqlite3.Connection | None = _open(self.path, self._timeout)
         _STORES.add(self)
 
     def add(self, trace: Trace) -> int:
@@ -79,18 +73,23 @@ class TraceStore:
         Raises:
             TypeError: It holds something that is not JSON.
             ValueError: It is nested deeper than 127 levels, or the store is closed.
-            sqlite3.OperationalError: It cannot be written, for example because the disk is full.
+            sqlite3.OperationalError: It cannot be written, for example because the disk is full
+                or another process keeps the file locked.
         """
-        body = _body(trace, self._redact)
+        body = body_of(trace, self._redact)
         with self._connected() as connection, _transaction(connection):
             number = connection.execute("INSERT INTO traces (body) VALUES (?)", (body,)).lastrowid
         return number or 0
 
     def get(self, id: int) -> Trace | None:
-        """Return the trace with this number, or `None`."""
+        """Return the trace with this number, or `None`.
+
+        Raises:
+            TraceFormatError: The row holds no trace, and `errors` is `"raise"`.
+        """
         with self._connected() as connection:
             row = connection.execute("SELECT body FROM traces WHERE id = ?", (id,)).fetchone()
-        return None if row is None else Trace.from_json(row[0])
+        return None if row is None else self._read(id, row[0])
 
     def traces(self, since: int | None = None) -> Iterator[Trace]:
         """Return the traces in the order of `add`.
@@ -111,7 +110,9 @@ class TraceStore:
             if not rows:
                 return
             for last, body in rows:
-                yield last, Trace.from_json(body)
+                trace = self._read(last, body)
+                if trace is not None:
+                    yield last, trace
 
     def __iter__(self) -> Iterator[Trace]:
         return self.traces()
@@ -138,15 +139,24 @@ class TraceStore:
     ) -> None:
         self.close()
 
+    def _read(self, id: int, body: Any) -> Trace | None:
+        return self._trace(body if isinstance(body, str) else "", f"row {id}")
+
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
+        lock = self._lock  # a fork may put another in its place
+        if not lock.acquire(timeout=2 * self._timeout):
+            msg = f"database is locked: {self.path} was busy for {2 * self._timeout:g} seconds"
+            raise sqlite3.OperationalError(msg)
+        try:
             if self._closed:
                 msg = f"the store {self.path} is closed"
                 raise ValueError(msg)
             if self._connection is None:
-                self._connection = _open(self.path)
+                self._connection = _open(self.path, self._timeout)
             yield self._connection
+        finally:
+            lock.release()
 
     def _disconnect(self) -> None:
         if self._connection is not None:
@@ -154,120 +164,22 @@ class TraceStore:
             self._connection = None
 
 
-class TraceLog:
-    """Traces in a file with one JSON object per line, for `tail -f`, `jq` and the like.
-
-    Once `add` has returned, the trace is on disk. A killed writer may leave a torn line; the next
-    writer starts a new line, and readers skip the torn one.
-
-    Args:
-        path: The file; created if missing.
-        redact: Removes secrets from a trace before writing it; `None` keeps everything.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     log = TraceLog(f"{folder}/traces.jsonl")
-    ...     log.add(Trace(answer="4"))
-    ...     [trace.answer for trace in log]
-    ['4']
-    """
-
-    def __init__(
-        self, path: str | os.PathLike[str], *, redact: Redact | None = redact_secrets
-    ) -> None:
-        self.path: Final = Path(path).absolute()
-        self._redact = redact
-        if not self.path.exists():
-            self.path.touch()
-
-    def add(self, trace: Trace) -> None:
-        """Append a trace.
-
-        Raises:
-            TypeError: It holds something that is not JSON.
-            ValueError: It is nested deeper than 127 levels.
-            OSError: It cannot be written, for example because the disk is full.
-        """
-        line = _body(trace, self._redact).encode() + b"\n"
-        # Opened each time: a lock belongs to what was opened, so that threads and forked
-        # processes, which would share it, keep out of each other's way too.
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
-        file = os.open(self.path, flags, 0o666)
-        try:
-            if stat.S_ISREG(os.fstat(file).st_mode):
-                _lock(file)
-                _write(file, b"\n" + line if self._is_torn() else line)
-                os.fsync(file)
-            else:  # a pipe, say, which can be neither read back nor synced
-                _write(file, line)
-        finally:
-            os.close(file)
-
-    def __iter__(self) -> Iterator[Trace]:
-        """Return the traces of the lines, also while others are added.
-
-        Raises:
-            TraceFormatError: A line is whole, but no trace that this package knows.
-        """
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.strip():
-                    continue
-                text = _whole(line)
-                if text is None:
-                    _LOG.warning("%s: line %d is torn; skipped it", self.path, number)
-                else:
-                    yield Trace.from_json(text)
-
-    def _is_torn(self) -> bool:
-        with self.path.open("rb") as file:
-            if file.seek(0, os.SEEK_END) == 0:
-                return False
-            file.seek(-1, os.SEEK_END)
-            return file.read() != b"\n"
-
-
-def _body(trace: Trace, redact: Redact | None) -> str:
-    """Write a trace as JSON that can be encoded; JSON has escapes for lone surrogates."""
-    line = (trace if redact is None else redact(trace)).to_json()
-    return line.encode("utf-8", "backslashreplace").decode()
-
-
-def _lock(file: int) -> None:
-    """Keep other writers out until the file is closed."""
-    try:
-        from fcntl import LOCK_EX, flock
-    except ImportError as error:
-        # On Windows; appending at once is as good as a lock as long as nobody is killed.
-        _LOG.debug("files cannot be locked here: %s", error)
-    else:
-        flock(file, LOCK_EX)
-
-
-def _write(file: int, data: bytes) -> None:
-    """Write all at once; the rest is for a disk that fills up, which then says so."""
-    written = os.write(file, data)
-    while written < len(data):
-        written += os.write(file, data[written:])
-
-
-def _whole(line: bytes) -> str | None:
-    """Return the text of a line, or none if it is torn: the start of an object is no JSON."""
-    try:
-        text = line.decode()
-        json.loads(text)
-    except (ValueError, RecursionError):  # the caller logs it
-        return None
-    return text
-
-
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path, timeout: float) -> sqlite3.Connection:
+    if path in _ABANDONED:
+        msg = f"this process was forked while another thread wrote to {path}: write in the parent"
+        raise sqlite3.OperationalError(msg)
+    refuse_links(path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal")))
+    with suppress(FileExistsError):
+        # Only a file that is not there yet: to close one that SQLite has open drops its locks.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     # Transactions are begun by hand: Python's own would take the lock too late.
     connection = sqlite3.connect(
-        path, timeout=_TIMEOUT, isolation_level=None, check_same_thread=False
+        path, timeout=timeout, isolation_level=None, check_same_thread=False
     )
     try:
-        _use_wal(connection)
+        # Before anything is written: a stranger's file stays as it is.
+        patiently(lambda: check_database(connection, path), timeout, _is_busy)
+        patiently(lambda: _use_wal(connection), timeout, _is_busy)
         connection.execute("PRAGMA synchronous = FULL")
         _prepare(connection, path)
     except BaseException:
@@ -276,22 +188,39 @@ def _open(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """Switch to the write-ahead log, for which SQLite does not wait by itself."""
-    deadline = time.monotonic() + _TIMEOUT
-    while not _has_switched(connection, last=time.monotonic() > deadline):
-        time.sleep(0.01)
+def check_database(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that holds anything but our table: a view or a trigger could do anything.
 
+    Raises:
+        TraceFormatError: It holds something else.
 
-def _has_switched(connection: sqlite3.Connection, *, last: bool) -> bool:
+    >>> check_database(sqlite3.connect(":memory:"), Path("empty"))
+    """
+    # Functions in a schema run only if they are harmless.
+    connection.execute("PRAGMA trusted_schema = OFF")
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
-    except sqlite3.OperationalError as error:
-        if last or "locked" not in str(error):
-            raise
-        _LOG.debug("another process is switching the same file: %s", error)
-        return False
-    return True
+        with _transaction(connection, "BEGIN"):  # both from the same moment
+            version = _version(connection, path)
+            held = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    except sqlite3.OperationalError:  # busy, or cannot be read: this is not about what it holds
+        raise
+    except sqlite3.DatabaseError as error:
+        msg = f"{path} is no store of traces: {error}"
+        raise TraceFormatError(msg) from error
+    own = [row for row in held if row[1] != "sqlite_sequence"]
+    if own != ([("table", "traces", _SCHEMA.strip())] if version else []):
+        found = ", ".join(f"{kind} {name!r}" for kind, name, _ in own[:3]) or "nothing"
+        msg = f"{path} is no store of traces: version {version} with {found}"
+        raise TraceFormatError(msg)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+
+
+def _is_busy(error: Exception) -> bool:
+    """Tell whether another process is opening the file, for which SQLite does not always wait."""
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -313,8 +242,8 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
+def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    connection.execute(begin)
     try:
         yield
         connection.execute("COMMIT")
@@ -329,21 +258,41 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 # opening the file anew is safe in a child that has inherited one.
 _STORES: Final[WeakSet[TraceStore]] = WeakSet()
 _PAUSED: Final[list[TraceStore]] = []
+_BUSY: Final[list[TraceStore]] = []
+_ABANDONED: Final[dict[Path, list[Any]]] = {}
+"""Files that this process must not open, with the connections that it must not close."""
+_FORK_WAIT: Final = 1.0
+"""How many seconds a fork waits for those who write, all together."""
 
 
 def _before_fork() -> None:
+    deadline = time.monotonic() + _FORK_WAIT
     for store in list(_STORES):
-        store._lock.acquire()  # noqa: SLF001
-        store._disconnect()  # noqa: SLF001
-        _PAUSED.append(store)
+        if store._lock.acquire(timeout=max(0.0, deadline - time.monotonic())):  # noqa: SLF001
+            store._disconnect()  # noqa: SLF001
+            _PAUSED.append(store)
+        else:
+            _BUSY.append(store)
 
 
 def _after_fork() -> None:
     while _PAUSED:
         _PAUSED.pop()._lock.release()  # noqa: SLF001
+    _BUSY.clear()
+
+
+def _after_fork_in_child() -> None:
+    """Give up the stores that were busy: their connections belong to the parent."""
+    for store in _BUSY:
+        left = [store._connection, store._lock]  # noqa: SLF001
+        # One reference too many, so that not even the end of the process closes it.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(left[0]))
+        _ABANDONED.setdefault(store.path, []).append(left)
+        store._connection, store._lock = None, threading.Lock()  # noqa: SLF001
+    _after_fork()
 
 
 with suppress(AttributeError):  # Windows knows no fork
     os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from loopmend._repr import written
+from loopmend._repr import without_controls
 from loopmend._rich import html_of
 from loopmend.contracts.react_trace import I06_REASON_EXIT
 from loopmend.errors import TraceFormatError
@@ -23,9 +22,6 @@ __all__ = ["Limits", "Observation", "Step", "Tokens", "Trace", "TraceCall", "Tra
 
 VERSION: Final = 1
 """The version of the JSON format; read back are this one and older ones."""
-
-# A keyword in what a tool returned, or in a thought, must not look like a header.
-_HEADER: Final = re.compile(r"(Thought|Action|Final Answer):")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +84,11 @@ class TraceError:
     message: str = ""
     origin: str = "unknown"
     """Where it came from: `model`, `tool`, `parser`, `host` or `unknown`."""
+
+    def __post_init__(self) -> None:
+        # Errors end up in terminals and logs, which must not obey them.
+        object.__setattr__(self, "kind", without_controls(self.kind))
+        object.__setattr__(self, "message", without_controls(self.message))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,9 @@ class Trace:
     @property
     def scratchpad(self) -> str:
         """The run as ReAct text, in which only real headers look like headers."""
-        return "\n".join(line for step in self.steps for line in _lines(step))
+        from loopmend.traces.scratchpad import lines_of
+
+        return "\n".join(line for step in self.steps for line in lines_of(step))
 
     def to_react_trace(self) -> dict[str, Any]:
         """Return the contract's body: what `classify_termination` and its kin take.
@@ -322,28 +325,3 @@ def _options(*given: Any) -> ReadOptions:
     from loopmend.traces.readers.options import options_of
 
     return options_of(*given)
-
-
-def _lines(step: Step) -> list[str]:
-    """Write a step as ReAct text."""
-    lines = [f"Thought: {_plain(step.thought or '')}"]
-    results = list(step.observations)
-    for number, call in enumerate(step.calls):
-        lines += [f"Action: {_plain(call.name)}", f"Action Input: {_plain(_written(call))}"]
-        if number < len(results):
-            lines.append(f"Observation: {_plain(results[number].text)}")
-    lines += [f"Observation: {_plain(o.text)}" for o in results[len(step.calls) :]]
-    if step.answer is not None:
-        lines.append(f"Final Answer: {_plain(step.answer)}")
-    return lines
-
-
-def _plain(text: str) -> str:
-    if "Thought:" in text or "Action:" in text or "Final Answer:" in text:
-        return _HEADER.sub(r"\1 :", text)
-    return text
-
-
-def _written(call: TraceCall) -> str:
-    given = call.arguments
-    return given if isinstance(given, str) else written(given)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-__all__ = ["UNREAD", "Later", "Lazily", "as_read"]
+__all__ = ["MOST_READ", "UNREAD", "Later", "Lazily", "as_read", "cap_note"]
+
+MOST_READ: Final = 100_000
+"""So many signs of a reply are read for a trace; no honest reply is longer."""
 
 
 class Later:
@@ -56,7 +59,17 @@ def _read(step: Any) -> Any:
     from loopmend.reading.response import read_response
 
     native = [{"name": call.name, "args": call.arguments} for call in step.calls]
-    return read_response(step.text, calls=native)
+    return read_response(step.text[:MOST_READ], calls=native)
+
+
+def cap_note(texts: Iterable[str]) -> dict[str, Any]:
+    """Return what to note in a trace's metadata if texts of its steps are too long to be read.
+
+    >>> cap_note(["short", "x" * 200_000]), cap_note(["short"])
+    ({'read_up_to': 100000, 'cut_steps': [1]}, {})
+    """
+    cut = [number for number, text in enumerate(texts) if len(text) > MOST_READ]
+    return {"read_up_to": MOST_READ, "cut_steps": cut} if cut else {}
 
 
 UNREAD: Final[Any] = Later(_read)

@@ -80,6 +80,7 @@ class View:
     """A trace, and what was worked out from it."""
 
     __slots__ = (
+        "_last_fine",
         "_last_good",
         "answered",
         "failed",
@@ -101,11 +102,14 @@ class View:
         self.failures: list[int] = []
         """The steps that failed themselves, or whose tools all did."""
         self._last_good: dict[str | None, int] = {}
+        self._last_fine = -1
         for at, step in enumerate(trace.steps):
             bad = [seen for seen in step.observations if is_failure(seen)]
             self.failed += [(at, seen) for seen in bad]
             if step.error is not None or (bad and len(bad) == len(step.observations)):
                 self.failures.append(at)
+            if step.error is None and (step.calls or step.answer is not None):
+                self._last_fine = at
             for seen in step.observations:
                 if seen not in bad:
                     self._last_good[seen.tool] = self._last_good[_ANY] = at
@@ -120,8 +124,7 @@ class View:
 
     def goes_on(self, at: int) -> bool:
         """Tell whether a later step did something without an error."""
-        later = self.trace.steps[at + 1 :]
-        return any(s.error is None and (s.calls or s.answer is not None) for s in later)
+        return self._last_fine > at
 
 
 def _made(trace: Trace) -> list[Made]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.timing import fastest
 from loopmend import Finding, StopReason, Trace, Turn, classify_trace, read_turn
 from loopmend.contracts import Stuck
 from loopmend.traces import Limits, Observation, Step, Tokens, TraceCall, TraceError
@@ -331,3 +332,13 @@ def test_long_traces_cost_linear_time() -> None:
 
     half, whole = min(seconds(2500) for _ in range(3)), min(seconds(5000) for _ in range(3))
     assert whole < 3 * half
+
+
+@pytest.mark.parametrize("one", [Step(answer="x"), Step(error=TraceError("E", "x"))])
+def test_many_steps_are_classified_in_linear_time(one: Step) -> None:
+    """Twice the steps cost about twice the time, if all answer or all fail."""
+    costs = []
+    for count in (3000, 6000):
+        trace = Trace([one] * count)
+        costs.append(fastest(lambda trace=trace: classify_trace(trace), rounds=3))  # type: ignore[misc]
+    assert costs[1] < 3 * costs[0]

@@ -19,26 +19,39 @@ from typing import Any
 import pytest
 
 from loopmend.errors import TraceFormatError
+from loopmend.traces import files, load_traces
 from loopmend.traces import store as module
-from loopmend.traces.store import TraceLog, TraceStore
+from loopmend.traces.log import TraceLog
+from loopmend.traces.store import TraceStore
 from loopmend.traces.trace import Observation, Step, Trace, TraceCall
 
 WRITER = """
 import os, sys
-from loopmend.traces.store import TraceLog, TraceStore
+from concurrent.futures import ThreadPoolExecutor
+from loopmend.traces.log import TraceLog
+from loopmend.traces.store import TraceStore
 from loopmend.traces.trace import Trace
 
-folder, tag, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+folder, tag, count, threads = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 store, log = TraceStore(folder + "/traces.db"), TraceLog(folder + "/traces.jsonl")
-for number in range(count):
-    name = f"{tag}-{number}"
-    trace = Trace(question="x" * (number % 7 * 9_000), answer=name)
-    store.add(trace)
-    os.write(1, f"store {name}\\n".encode())
-    log.add(trace)
-    os.write(1, f"log {name}\\n".encode())
+
+
+def work(tag):
+    for number in range(count):
+        name = f"{tag}-{number}"
+        trace = Trace(question="x" * (number % 7 * 9_000), answer=name)
+        store.add(trace)
+        os.write(1, f"store {name}\\n".encode())
+        log.add(trace)
+        os.write(1, f"log {name}\\n".encode())
+
+
+with ThreadPoolExecutor(threads) as pool:
+    tags = [f"{tag}.{number}" for number in range(threads)] if threads > 1 else [tag]
+    list(pool.map(work, tags))
 """
-KILLS, AT_ONCE = 50, 5
+# `make fuzz` and whoever has the time set LOOPMEND_KILLS=100 or more.
+KILLS, AT_ONCE = int(os.environ.get("LOOPMEND_KILLS", "20")), 5
 
 
 @pytest.fixture
@@ -54,9 +67,9 @@ def log(tmp_path: Path) -> TraceLog:
     return TraceLog(tmp_path / "traces.jsonl")
 
 
-def writer(folder: Path, tag: str, count: int) -> subprocess.Popen[bytes]:
+def writer(folder: Path, tag: str, count: int, threads: int = 1) -> subprocess.Popen[bytes]:
     """Start a process that adds traces and reports each one that is added."""
-    command = [sys.executable, "-c", WRITER, str(folder), tag, str(count)]
+    command = [sys.executable, "-c", WRITER, str(folder), tag, str(count), str(threads)]
     return subprocess.Popen(command, stdout=subprocess.PIPE)
 
 
@@ -144,7 +157,7 @@ def test_another_process_was_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """The table is made once, also where two see at the same time that it is missing."""
     path = tmp_path / "traces.db"
     TraceStore(path).close()
-    seen = iter([0, 1])
+    seen = iter([1, 0, 1])
     monkeypatch.setattr(module, "_version", lambda *_: next(seen))
     TraceStore(path).close()
     assert list(seen) == []
@@ -154,35 +167,28 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     """A file that is no database is not touched."""
     path = tmp_path / "notes.txt"
     path.write_text("no database, " * 100)
-    with pytest.raises(sqlite3.DatabaseError, match="not a database"):
+    with pytest.raises(TraceFormatError, match=r"notes\.txt is no store of traces: file is not a"):
         TraceStore(path)
     assert path.read_text() == "no database, " * 100
 
 
-class Switching:
-    """A connection to a file that others are switching to WAL mode."""
-
-    def __init__(self, *errors: str) -> None:
-        self.errors = list(errors)
-
-    def execute(self, _command: str) -> None:
-        """Fail as long as there are errors left."""
-        if self.errors:
-            raise sqlite3.OperationalError(self.errors.pop(0))
-
-
-def test_a_locked_file_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_file_is_waited_for() -> None:
     """While another process switches the file, one tries again, up to the timeout."""
-    waiting: Any = Switching("database is locked", "database is locked")
-    module._use_wal(waiting)
-    assert waiting.errors == []
-    broken: Any = Switching("disk I/O error")
+
+    def failing(*errors: str) -> Any:
+        left = list(errors)
+
+        def attempt() -> None:
+            if left:
+                raise sqlite3.OperationalError(left.pop(0))
+
+        return attempt
+
+    files.patiently(failing("database is locked", "database is locked"), 5.0, module._is_busy)
     with pytest.raises(sqlite3.OperationalError, match="I/O"):
-        module._use_wal(broken)
-    monkeypatch.setattr(module, "_TIMEOUT", -1.0)
-    late: Any = Switching("database is locked")
+        files.patiently(failing("disk I/O error"), 5.0, module._is_busy)
     with pytest.raises(sqlite3.OperationalError, match="locked"):
-        module._use_wal(late)
+        files.patiently(failing("database is locked"), -1.0, module._is_busy)
 
 
 @pytest.mark.parametrize("kind", [TraceStore, TraceLog])
@@ -283,12 +289,14 @@ def test_closing_waits_for_those_who_write(tmp_path: Path) -> None:
 
 
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
-    """Four processes that start on a missing file end with all their traces in it."""
-    writers = [writer(tmp_path, str(number), 25) for number in range(4)]
+    """Two processes of eight threads that start on a missing file end with all their traces."""
+    writers = [writer(tmp_path, str(number), 6, threads=8) for number in range(2)]
     for process in writers:
         process.communicate()
         assert process.returncode == 0
-    expected = sorted(f"{tag}-{number}" for tag in range(4) for number in range(25))
+    expected = sorted(
+        f"{tag}.{thread}-{number}" for tag in range(2) for thread in range(8) for number in range(6)
+    )
     with TraceStore(tmp_path / "traces.db") as store:
         assert sorted(answers(store), key=str) == expected
     assert sorted(answers(TraceLog(tmp_path / "traces.jsonl")), key=str) == expected
@@ -317,8 +325,266 @@ def test_a_store_lives_through_a_fork(store: TraceStore) -> None:
     assert is_sound(store.path)
 
 
+HOSTILE = {
+    "a view in place of the table": "CREATE VIEW traces AS SELECT 1 AS id, '{}' AS body",
+    "a trigger": "CREATE TRIGGER t AFTER INSERT ON traces BEGIN DELETE FROM traces; END",
+    "a second table": "CREATE TABLE other (x)",
+    "an index on an expression": "CREATE INDEX i ON traces (abs(id))",
+    "another table of the name": "CREATE TABLE traces (id, added, body)",
+}
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("name", list(HOSTILE))
+def test_a_foreign_database_is_refused(tmp_path: Path, name: str, version: int) -> None:
+    """A file with anything but our table in it is refused with a word, and left as it is."""
+    path = tmp_path / "traces.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        if " traces (id)" not in HOSTILE[name] and "ON traces" in HOSTILE[name]:
+            connection.execute(module._SCHEMA)
+        connection.execute(HOSTILE[name])
+        connection.execute(f"PRAGMA user_version = {version}")
+    before = path.read_bytes()
+    with pytest.raises(TraceFormatError, match=r"traces\.db is no store of traces: version"):
+        TraceStore(path)
+    loaded = load_traces(path)
+    assert list(loaded) == []
+    assert "is no store of traces: version" in loaded.skipped[0].reason
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("body", [b"\x00\xff", 7, "no json", "{}"])
+def test_a_bad_row_does_not_stop_a_store(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, body: Any
+) -> None:
+    """A row that holds no trace is skipped, logged and counted, or raised by choice."""
+    path = tmp_path / "traces.db"
+    with TraceStore(path) as store:
+        store.add(Trace(answer="1"))
+        with store._connected() as connection:
+            connection.execute("INSERT INTO traces (body) VALUES (?)", (body,))
+        store.add(Trace(answer="3"))
+        assert (answers(store), store.get(2), store.skipped) == (["1", "3"], None, 2)
+    assert "row 2 holds no trace" in caplog.text
+    with TraceStore(path, errors="raise") as strict, pytest.raises(TraceFormatError):
+        list(strict)
+
+
+@pytest.mark.parametrize("kind", [TraceStore, TraceLog])
+def test_files_are_private(tmp_path: Path, kind: Any) -> None:
+    """All files are made for their owner alone, whatever the umask says."""
+    before = os.umask(0)
+    try:
+        made = kind(tmp_path / "traces")
+        made.add(FULL)
+        assert {oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()} == {"0o600"}
+    finally:
+        os.umask(before)
+    getattr(made, "close", lambda: None)()
+
+
+@pytest.mark.parametrize("kind", [TraceStore, TraceLog])
+@pytest.mark.parametrize("end", ["", "-wal"])
+def test_links_are_not_followed(tmp_path: Path, kind: Any, end: str) -> None:
+    """A symbolic link in place of a file is refused, and what it points to stays."""
+    target = tmp_path / "target"
+    target.write_text("keep")
+    (tmp_path / f"traces{end}").symlink_to(target)
+    if kind is TraceStore or not end:
+        with pytest.raises(OSError, match="symbolic link"):
+            kind(tmp_path / "traces").add(FULL)
+    assert target.read_text() == "keep"
+
+
+def test_a_locked_store_does_not_stall(tmp_path: Path) -> None:
+    """While another process keeps the file locked, threads get an error within the bound."""
+    path = tmp_path / "traces.db"
+    with TraceStore(path, timeout=0.1) as store, closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        began = time.monotonic()
+
+        def work(_: int) -> str:
+            try:
+                store.add(FULL)
+            except sqlite3.OperationalError as error:
+                return str(error)
+            return ""
+
+        with ThreadPoolExecutor(8) as pool:
+            said = list(pool.map(work, range(8)))
+        assert all("database is locked" in each for each in said), said
+        assert time.monotonic() - began < 5
+        other.rollback()
+        assert store.add(FULL) == 1
+
+
+def test_a_busy_store_does_not_stall(tmp_path: Path) -> None:
+    """Neither opening a locked file nor a thread that holds the store stalls others for long."""
+    path = tmp_path / "traces.db"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            TraceStore(path, timeout=0.01)
+    late = pytest.raises(sqlite3.OperationalError, match=r"busy for 0\.02 seconds")
+    with TraceStore(path, timeout=0.01) as store, store._lock, late:
+        store.add(FULL)
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failed write leaves the old file, and nothing beside it."""
+    path = tmp_path / "traces.jsonl"
+    path.write_bytes(b"old")
+    with pytest.raises(OSError, match="No such file"):
+        files.replace_whole(tmp_path / "nowhere" / "x", b"new")
+    monkeypatch.setattr(os, "fsync", _refuse)
+    with pytest.raises(OSError, match="Read-only"):
+        files.replace_whole(path, b"new")
+    assert [each.name for each in tmp_path.iterdir()] == ["traces.jsonl"]
+    assert path.read_bytes() == b"old"
+
+
+def test_a_locked_log_does_not_stall(log: TraceLog) -> None:
+    """While another process keeps the log locked, one gets an error within the bound."""
+    fcntl = pytest.importorskip("fcntl")
+    impatient = TraceLog(log.path, timeout=0.05)
+    with log.path.open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(TimeoutError, match=r"locked for 0\.05 seconds"):
+            impatient.add(FULL)
+    impatient.add(FULL)
+    assert list(log) == [FULL]
+
+
+def test_errors_has_two_values(tmp_path: Path) -> None:
+    """A third way to treat what is bad is refused."""
+    kinds: list[Any] = [TraceStore, TraceLog]
+    for kind in kinds:
+        with pytest.raises(ValueError, match='"skip" or "raise", not'):
+            kind(tmp_path / "x", errors="ignore")
+
+
+FULL_DISK = """
+import resource, signal, sys
+from loopmend.traces import Trace, TraceLog, TraceStore
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+kind, path, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
+made = {"store": TraceStore, "log": TraceLog}[kind](path)
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+done = 0
+for number in range(200):
+    try:
+        made.add(Trace(question="x" * 3000, answer=str(number)))
+        print(number)
+    except Exception as error:
+        print(type(error).__name__, file=sys.stderr)
+        break
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+made.add(Trace(answer="later"))
+"""
+
+
+@pytest.mark.parametrize("kind", ["store", "log"])
+def test_a_full_disk_loses_nothing(tmp_path: Path, kind: str) -> None:
+    """When the disk is full, `add` says so, what was confirmed stays, and later one goes on."""
+    pytest.importorskip("resource")
+    path = tmp_path / "traces"
+    command = [sys.executable, "-c", FULL_DISK, kind, str(path), "200000"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ran.stderr.strip() == {"store": "OperationalError", "log": "OSError"}[kind]
+    confirmed = ran.stdout.split()
+    assert len(confirmed) > 10
+    made: Any = TraceStore(path) if kind == "store" else TraceLog(path)
+    assert answers(made) == [*confirmed, "later"]
+    assert made.skipped == 0
+    getattr(made, "close", lambda: None)()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
+    """Where nothing may be written, one gets an `OSError` at once."""
+    tmp_path.chmod(0o500)
+    for kind in (TraceStore, TraceLog):
+        with pytest.raises(OSError, match="ermission"):
+            kind(tmp_path / "traces")
+    tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("kind", [TraceStore, TraceLog])
+def test_a_file_that_became_read_only(tmp_path: Path, kind: Any, monkeypatch: Any) -> None:
+    """A write that the system refuses is an error, and what was there stays."""
+    made = kind(tmp_path / "traces")
+    made.add(FULL)
+    if kind is TraceLog:
+        monkeypatch.setattr(os, "fsync", _refuse)
+    else:
+        with made._connected() as connection:
+            connection.execute("PRAGMA query_only = ON")
+    with pytest.raises((OSError, sqlite3.OperationalError), match=r"ead-only|readonly"):
+        made.add(FULL)
+    assert list(made) == [FULL]
+    getattr(made, "close", lambda: None)()
+
+
+def _refuse(_file: int) -> None:
+    raise OSError(30, "Read-only file system")
+
+
+def test_a_clock_that_goes_backwards(store: TraceStore) -> None:
+    """The order of traces is that of `add`, whatever the clock says."""
+    for day in ("2026-01-03", "2026-01-02", "2026-01-01"):
+        number = store.add(Trace(answer=day))
+        with store._connected() as connection:
+            connection.execute("UPDATE traces SET added = ? WHERE id = ?", (day, number))
+    assert answers(store) == ["2026-01-03", "2026-01-02", "2026-01-01"]
+    assert answers(store.traces(since=2)) == ["2026-01-01"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_fork_does_not_wait_for_a_busy_store(
+    store: TraceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fork waits a bounded time for a store that is busy; the child then keeps its hands off."""
+    monkeypatch.setattr(module, "_FORK_WAIT", 0.05)
+    store.add(Trace(answer="before"))
+    with store._connected():
+        began = time.monotonic()
+        child = os.fork()
+        if child == 0:  # pragma: no cover - coverage ends with the child
+            try:
+                for use in (lambda: store.add(FULL), lambda: TraceStore(store.path)):
+                    with pytest.raises(sqlite3.OperationalError, match="forked while"):
+                        use()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert time.monotonic() - began < 2
+    assert os.waitpid(child, 0)[1] == 0
+    store.add(Trace(answer="after"))
+    assert answers(store) == ["before", "after"]
+
+
+def test_what_a_child_gives_up(store: TraceStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a fork a busy store has no connection and refuses its file."""
+    monkeypatch.setattr(module, "_FORK_WAIT", 0.01)
+    monkeypatch.setattr(module, "_ABANDONED", {})
+    kept = store._connection
+    with store._connected():
+        module._before_fork()
+        module._after_fork_in_child()
+    with pytest.raises(sqlite3.OperationalError, match="forked while"):
+        store.add(FULL)
+    monkeypatch.setattr(module, "_ABANDONED", {})
+    assert kept is not None
+    kept.close()
+    assert store.add(FULL) == 1
+
+
 def test_killed_writers_lose_nothing(tmp_path: Path) -> None:
-    """After 50 kills at random moments all that was reported is there, and the files are sound."""
+    """After many kills at random moments all that was reported is there, in sound files."""
     moments = random.Random(5)  # noqa: S311 - seeded, and no secret
     reported: set[str] = set()
     for batch in range(KILLS // AT_ONCE):

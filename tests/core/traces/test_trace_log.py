@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from loopmend.errors import TraceFormatError
-from loopmend.traces.store import TraceLog
+from loopmend.traces.log import TraceLog
 from loopmend.traces.trace import Trace
 
 FULL = Trace(question="look \ud800 \u2028 up\n\x00", answer="Oslo 😀", metadata={"run": 1})
@@ -63,11 +63,17 @@ def test_a_line_torn_inside_a_character_is_skipped(log: TraceLog) -> None:
     assert answers(log) == ["1"]
 
 
-def test_a_whole_line_that_is_no_trace_is_an_error(log: TraceLog) -> None:
-    """Only torn lines are skipped: a newer version or a stranger's line is reported."""
-    log.path.write_text('{"version": 2}\n')
+def test_one_bad_line_does_not_stop_a_log(log: TraceLog, caplog: pytest.LogCaptureFixture) -> None:
+    """A newer version or a stranger's line is skipped, logged and counted, or raised by choice."""
+    log.add(Trace(answer="1"))
+    with log.path.open("a") as file:
+        file.write('{"version": 2}\n[]\n{"vers\n')
+    log.add(Trace(answer="5"))
+    assert [answers(log), log.skipped] == [["1", "5"], 3]
+    assert [answers(log), log.skipped] == [["1", "5"], 3]
+    assert "line 2 holds no trace: unsupported trace version 2" in caplog.text
     with pytest.raises(TraceFormatError, match="version 2"):
-        list(log)
+        list(TraceLog(log.path, errors="raise"))
 
 
 def test_a_log_can_be_a_pipe(tmp_path: Path) -> None:

@@ -607,6 +607,7 @@ def test_what_is_kept(tmp_path: Path) -> None:
     for id in ids:
         llm.invoke("?", {"callbacks": [recorder], "run_id": id})
     assert [t.answer for t in recorder.traces] == ["b", "c\ud800"]
+    assert recorder.flush()
     assert [t.seconds for t in seen] == [1, 1, 1]
     assert recorder.get(ids[0]) is None
     assert recorder.get(str(ids[2])) == recorder.last
@@ -629,10 +630,49 @@ def test_the_host_is_never_broken(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
             assert llm.invoke("?", {"callbacks": [recorder]}).content == DONE
+        assert recorder.flush()
     assert [record.getMessage() for record in caplog.records] == [
-        "on_llm_end failed, but the run goes on: OSError('no space left')"
+        "on_trace failed, but the run goes on: OSError('no space left')"
     ]
     assert len(recorder.traces) == 3
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_a_receiver_that_exits_ends_nothing(inline: bool) -> None:  # noqa: FBT001
+    """An exit that `on_trace` asks for is not the host's, in the run and beside it."""
+    recorder = TraceRecorder(on_trace=lambda _: sys.exit(3), inline=inline)
+    llm = ScriptedChatModel(script=[DONE])
+    assert llm.invoke("?", {"callbacks": [recorder]}).content == DONE
+    assert recorder.flush()
+
+
+def test_a_hook_lets_nothing_out_but_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a hook raises stays inside, except that somebody pressed Ctrl-C."""
+    recorder = TraceRecorder()
+    raised: list[type[BaseException]] = [SystemExit, KeyboardInterrupt]
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise raised.pop(0)
+
+    monkeypatch.setattr(recorder, "_end", fail)
+    recorder.on_llm_end(None, run_id=uuid4())
+    with pytest.raises(KeyboardInterrupt):
+        recorder.on_llm_end(None, run_id=uuid4())
+
+
+@pytest.mark.parametrize("message", [{"content": "{" * 3_000_000}, "broken"])
+def test_a_reply_beyond_measure_is_read_in_part(message: Any) -> None:
+    """Of a reply of 3 MB the recorder reads the start, in little time, and the trace says so."""
+    if message == "broken":
+        bad = {"name": "t", "args": "{" * 3_000_000, "id": "1", "error": None}
+        message = {"content": "", "invalid_tool_calls": [bad]}
+    recorder = TraceRecorder()
+    llm = ScriptedChatModel(script=[AIMessage(**message)])
+    llm.invoke("?", {"callbacks": [recorder]})
+    assert recorder.last is not None
+    if message["content"]:
+        assert recorder.last.metadata == {"read_up_to": 100_000, "cut_steps": [0]}
+        assert len(recorder.last.steps[0].text) == 3_000_000
 
 
 def test_unfinished_runs_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -202,6 +203,7 @@ def test_errors_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
 
     with record_traces(on_trace=bad) as recorder, caplog.at_level(logging.WARNING):
         assert [asyncio.run(run()) for _ in range(2)] == ["3", "3"]
+        assert recorder.flush()
     said = "recording failed in on_trace, but the run goes on: OSError('no disk for 3')"
     assert [r.getMessage() for r in caplog.records] == [said]
     assert len(recorder.traces) == 2
@@ -227,6 +229,46 @@ def test_a_reader_that_fails_breaks_nothing(
     assert recorder.traces == ()
     hooks = {r.getMessage().split(" in ")[1].split(",")[0] for r in caplog.records}
     assert hooks == {"span_enter", "span_exit", "run_end", "on_trace"}
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_a_receiver_that_exits_ends_nothing(inline: bool) -> None:  # noqa: FBT001
+    """An exit that `on_trace` asks for is not the host's, in the run and beside it."""
+    recorder = TraceRecorder(on_trace=lambda _: sys.exit(3), inline=inline)
+
+    async def run() -> str:
+        handler = start(react(FINISH))
+        await recorder.record(handler)
+        return str(await handler)
+
+    assert asyncio.run(run()) == "3"
+    assert recorder.flush()
+
+
+def test_a_recorder_lets_nothing_out_but_a_person() -> None:
+    """Whatever a recorder meets stays inside, except that somebody pressed Ctrl-C."""
+
+    def fail(kind: type[BaseException]) -> None:
+        raise kind
+
+    recorder = TraceRecorder()
+    assert recorder._safely("x", fail, SystemExit) is None
+    with pytest.raises(KeyboardInterrupt):
+        recorder._safely("x", fail, KeyboardInterrupt)
+
+
+def test_a_reply_beyond_measure_is_read_in_part() -> None:
+    """Of a reply beyond the cap the recorder reads the start, and the trace says so."""
+    recorder = TraceRecorder()
+
+    async def run() -> None:
+        await recorder.record(start(function("{" * 100_001)))
+
+    asyncio.run(run())
+    assert recorder.last is not None
+    assert recorder.last.metadata["read_up_to"] == 100_000
+    assert recorder.last.metadata["cut_steps"] == [0]
+    assert len(recorder.last.steps[0].text) == 100_001
 
 
 def test_on_trace() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
@@ -54,9 +55,11 @@ def ending(view: View) -> Iterator[Finding]:
 def action_after_final(view: View) -> Iterator[Finding]:
     """Find steps after the one that answered."""
     steps = view.trace.steps
+    calling = [at for at, step in enumerate(steps) if step.calls]
     for at, step in enumerate(steps[:-1]):
         if step.answer is not None and step.agent == steps[-1].agent:
-            later = next((n for n in range(at + 1, len(steps)) if steps[n].calls), None)
+            nearest = bisect_right(calling, at)
+            later = calling[nearest] if nearest < len(calling) else None
             # Who is asked again, or works for somebody else, may call again.
             if later is not None and (steps[later].agent, steps[later].request) == (
                 step.agent,

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
+from loopmend.errors import TraceFormatError
 from loopmend.traces.readers.react_log import is_react_log
 
 __all__ = ["Skip", "values_in"]
@@ -226,13 +227,19 @@ def _stored(path: Path | None) -> Iterator[Found]:
     if path is None:
         yield None, Skip("is a database; give its path", "loopmend")
         return
+    # Imported here: few files are stores.
+    from loopmend.traces.store import check_database
+
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:
+            check_database(connection, path)
             for number, body in connection.execute("SELECT id, body FROM traces ORDER BY id"):
                 ok, value = _decoded(body.encode() if isinstance(body, str) else b"")
                 yield number, value if ok else Skip("is no JSON", "loopmend")
         finally:
             connection.close()
+    except TraceFormatError as error:
+        yield None, Skip(str(error), "loopmend")
     except sqlite3.Error as error:
         yield None, Skip(f"is no store of traces: {error}", "loopmend")

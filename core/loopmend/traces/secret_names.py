@@ -1,0 +1,172 @@
+"""Which names say that their value is a secret, and which values can be one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import islice
+from typing import Final
+
+__all__ = ["is_given", "is_key_body", "is_mixed", "is_random", "rule_of"]
+
+Rule = Callable[[str], bool]
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+# Names that are written together: `dbpassword`, `csrftoken`, `apikey`.
+_JOINED: Final = re.compile(
+    r"(?P<before>\w*?)(?P<word>password|passwd|passphrase|secret|token|credential|apikey)s?"
+)
+_LONGEST_NAME: Final = 200
+
+_ALWAYS: Final = frozenset({"password", "passwd", "passphrase", "pwd", "secret", "credential"})
+"""Words for what is always a secret."""
+_HEADERS: Final = frozenset({"authorization", "cookie"})
+_OPENS: Final = frozenset({"access", "account", "api", "auth", "private", "secret"})
+"""Before `key` or `token`: what it opens, whatever it looks like."""
+_UNLOCKS: Final = (
+    "admin app bearer decryption deploy encryption hmac host jwt license master personal refresh"
+    " root service session shared signing ssh storage subscription webhook"
+)
+_ALSO_OPENS: Final = frozenset(_UNLOCKS.split())
+"""The same before `key`, but such a key can be one of a table too, so its value decides."""
+_ABOUTS: Final = (
+    "arn at by class count description dir enabled endpoint env error expiration expires expiry"
+    " field file format hint id in index label len length limit list manager max message method min"
+    " name param path pattern policy prompt provider ref regex required reset rotation schema set"
+    " size state status store strength text ttl type uri url usage var variable version"
+)
+_ABOUT: Final = frozenset(_ABOUTS.split())
+"""After a secret's word: the name of something about it, such as `password_length`."""
+_PLACES: Final = frozenset({"page", "next", "cursor", "continuation", "sync"})
+"""With `token`: a place in a list, which opens nothing."""
+_PUBLIC: Final = frozenset({"public", "publishable"})
+
+_PLACEHOLDER: Final = re.compile(
+    r"\[redacted\]'*"
+    r"|\$\{?\w+(?::?-)?\}?|\$\(.*|%\w+%|%[sr]|\{[A-Za-z_.\s{}]*\}|<[A-Za-z_|/\s-]*>|\[[A-Za-z_\s-]*\]|[*•.…_xX#-]{3,}"
+    r"|[a-z_]+(?:\.[a-z_]+)*[\[(].*|[a-z_]+(?:\.[A-Za-z_]+)+"
+    r"|(?i:none|null|nil|undefined|true|false|str|string|secretstr|int|integer|number|bool|boolean"
+    r"|bytes|text|any|optional|required|object|array)",
+    re.DOTALL,
+)
+"""What stands where a secret will be: a variable, an expression, a mask, the name of a type."""
+
+
+def is_given(value: str) -> bool:
+    """Tell whether a value is there at all, and no placeholder.
+
+    >>> is_given("hunter"), is_given("${DB_PASSWORD}"), is_given("")
+    (True, False, False)
+    """
+    return bool(value.strip()) and _PLACEHOLDER.fullmatch(value.strip()) is None
+
+
+def is_mixed(value: str) -> bool:
+    """Tell whether a value has letters with digits or signs, as passwords in a sentence do.
+
+    >>> is_mixed("hunter2"), is_mixed("required")
+    (True, False)
+    """
+    if len(value) < 6 or not is_given(value):  # noqa: PLR2004
+        return False
+    letters = any(map(str.isalpha, value))
+    return letters and any(sign.isdigit() or sign in "!#$%^*~@&+" for sign in value)
+
+
+def is_random(value: str) -> bool:
+    """Tell whether a value looks drawn by lot, not written: its letters and digits alternate.
+
+    >>> is_random("x7Gf02kQpl9s"), is_random("created_at_2026_descending"), is_random("cl100k_base")
+    (True, False, False)
+    """
+    if len(value) < 10:  # noqa: PLR2004
+        return False
+    if value.isdigit():
+        return len(value) >= 16  # noqa: PLR2004
+    return _jumps(value, 3) or any(_jumps(run[0], 2) for run in _LONG_RUN.finditer(value))
+
+
+def is_key_body(value: str) -> bool:
+    """Tell whether a value can be what follows the prefix of a key, not words with dashes.
+
+    >>> is_key_body("abcdefgh1jklmnop"), is_key_body("learn-v2-contrib-tools")
+    (True, False)
+    """
+    # A run that no word is as long as needs no more than a digit in it.
+    return any(_jumps(run[0], 1 + (len(run[0]) < 20)) for run in _RUN.finditer(value))  # noqa: PLR2004
+
+
+_RUN: Final = re.compile(r"[A-Za-z0-9]{10,}")
+_LONG_RUN: Final = re.compile(r"[A-Za-z0-9]{16,}")
+# Where the kind of sign changes other than at the start of a word, capitals in a name included.
+_JUMP: Final = re.compile(
+    r"(?<=[a-z])(?:[0-9]|[A-Z](?![a-z]{2}))|(?<=[A-Z])[0-9]|(?<=[0-9])[A-Za-z]"
+)
+
+
+def _jumps(value: str, least: int) -> bool:
+    return sum(1 for _ in islice(_JUMP.finditer(value), least)) == least
+
+
+def rule_of(name: str) -> Rule | None:
+    """Return the test for values of this name, or `None` if the name says nothing.
+
+    >>> rule_of("account_password") is is_given, rule_of("NEXTAUTH_SECRET") is is_given
+    (True, True)
+    >>> rule_of("resetToken") is is_random, rule_of("monkey"), rule_of("next_page_token")
+    (True, None, None)
+    """
+    return _rule(name) if len(name) <= _LONGEST_NAME else _rule(name[-_LONGEST_NAME:])
+
+
+@lru_cache(4096)
+def _rule(name: str) -> Rule | None:
+    words = _words(name)
+    if _PUBLIC.intersection(words):
+        return None
+    best: Rule | None = None
+    for at, word in enumerate(words):
+        rule = _rule_at(words, at, word, capitals=name.isupper())
+        if rule is not None and _ABOUT.intersection(words[at + 1 :]):
+            rule = is_random
+        if rule is is_given:
+            return rule
+        best = rule or best
+    return best
+
+
+def _rule_at(words: list[str], at: int, word: str, *, capitals: bool) -> Rule | None:
+    before = words[at - 1] if at else ""
+    # `OPENAI_KEY`: who writes a name in capitals names a setting, not a column or a word of a text.
+    setting = capitals and bool(before)
+    rule: Rule | None = None
+    header = word in _HEADERS and at == len(words) - 1
+    if word in _ALWAYS or header or (word in ("key", "token") and before in _OPENS):
+        rule = is_given
+    elif word == "token":
+        # The tokens of a text have this name too, so the value decides.
+        rule = None if _PLACES.intersection(words) else is_mixed if setting else is_random
+    elif word == "key":
+        rule = is_random if before in _ALSO_OPENS or setting else None
+    elif word == "pass":
+        rule = is_mixed
+    elif word in ("auth", "jwt", "csrf"):
+        rule = is_random
+    return rule
+
+
+def _words(name: str) -> list[str]:
+    """Split a name at signs and capitals; plurals and joined words are taken apart."""
+    found = []
+    for word in _WORD.findall(name):
+        lowered = word.lower()
+        joined = _JOINED.fullmatch(lowered)
+        if joined is not None:
+            found += [joined["before"]] if joined["before"] else []
+            found += ["api", "key"] if joined["word"] == "apikey" else [joined["word"]]
+        elif lowered in ("keys", "cookies"):
+            found.append(lowered[:-1])
+        else:
+            found.append(lowered)
+    return found

@@ -1,0 +1,71 @@
+"""A recorder under many tasks, cancellations and runs. LOOPMEND_RUNS=20000 for more."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import random
+import tracemalloc
+from typing import Any
+
+from llama_index_loopmend.recorder import TraceRecorder, record_traces
+
+from .agents import FINISH, react, start
+
+RUNS = int(os.environ.get("LOOPMEND_RUNS", "30"))
+TASKS = 200
+
+
+def test_many_tasks_of_which_some_are_cancelled() -> None:
+    """The runs of 200 tasks are recorded apart, wherever half of them are cancelled."""
+    recorder = TraceRecorder(max_traces=10_000)
+    moments = random.Random(3)  # noqa: S311 - seeded, and no secret
+
+    async def one(number: int) -> str:
+        handler = start(react(FINISH), question=str(number))
+        try:
+            await recorder.record(handler)
+            return str(await handler)
+        except asyncio.CancelledError:
+            await handler.cancel_run()
+            raise
+
+    async def run() -> list[Any]:
+        tasks = [asyncio.create_task(one(number)) for number in range(TASKS)]
+        for task in tasks[::2]:
+            await asyncio.sleep(moments.random() / 500)
+            task.cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    ended = asyncio.run(run())
+    assert {str(one) for one in ended[1::2]} == {"3"}
+    answered = [trace for trace in recorder.traces if trace.answer == "3"]
+    assert len({trace.id for trace in answered}) == len(answered) >= TASKS // 2
+    assert {str(number) for number in range(1, TASKS, 2)} <= {t.question for t in answered}
+
+
+def test_memory_is_flat_over_many_runs() -> None:
+    """After the first runs, more of them take no more memory of ours."""
+    with record_traces(max_traces=5, on_trace=lambda _: None) as recorder:
+
+        async def run(count: int) -> None:
+            for _ in range(count):
+                await start(react(FINISH))
+
+        def work(count: int) -> tracemalloc.Snapshot:
+            asyncio.run(run(count))
+            assert recorder.flush(30)
+            gc.collect()
+            return tracemalloc.take_snapshot().filter_traces(
+                [tracemalloc.Filter(inclusive=True, filename_pattern="*loopmend*")]
+            )
+
+        tracemalloc.start()
+        try:
+            before, after = work(10), work(RUNS)
+        finally:
+            tracemalloc.stop()
+    grown = sum(stat.size_diff for stat in after.compare_to(before, "filename"))
+    assert grown < 50_000
+    assert len(recorder.traces) == 5
