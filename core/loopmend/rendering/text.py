@@ -27,7 +27,7 @@ def _lines(report: TraceReport) -> Iterator[str]:
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    place = "" if finding.step is None else f", step {finding.step}"
+    place = "" if finding.step is None else f", step {finding.step + 1}"
     recovered = ", recovered" if finding.recovered else ""
     said = cut(finding.message).replace("\n", "\n    ")
     yield f"- {finding.severity}, {finding.certainty}{recovered}{place}: {cut(finding.kind)}"

@@ -11,11 +11,11 @@ import os
 import tempfile
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from shutil import copyfileobj
-from types import TracebackType
 from typing import IO, Any, Final
 
 from loopmend.rendering.html import escaped
@@ -24,18 +24,19 @@ from loopmend.rendering.tally import Tally
 from loopmend.traces.report import TraceReport
 from loopmend.traces.trace import Trace
 
-__all__ = ["PageWriter", "json_text", "write_page"]
+__all__ = ["PageWriter", "json_text", "spool", "write_page"]
 
 _MOST: Final = 48 * 1024 * 1024
 """So many characters of steps at most, of which a third is for runs without errors or warnings."""
+_SHORT: Final = 16 * 1024 * 1024
 _UNSAFE: Final = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
 def json_text(value: object) -> str:
-    """Return a value as JSON in ASCII that can stand in a script element.
+    r"""Return a value as JSON in ASCII that can stand in a script element.
 
-    >>> json_text("</script>")
-    '"\\\\u003c/script\\\\u003e"'
+    >>> print(json_text("</script>"))
+    "\u003c/script\u003e"
     """
     return json.dumps(value, separators=(",", ":"), allow_nan=False).translate(_UNSAFE)
 
@@ -64,16 +65,18 @@ def write_page(
     ...     "1 run: 1 answered." in page.read_text()
     True
     """
-    with PageWriter(path, title=title) as page:
+    with closing(PageWriter(path, title=title)) as page:
         for number, (trace, report) in enumerate(runs, 1):
             steps = None if trace is None else json_text(step_data(trace))
             page.add({"file": None, "run": number, **run_data(trace, report)}, steps)
+        page.finish()
 
 
 class PageWriter:
-    """Writes a page run by run, in bounded memory; it is complete when the block ends.
+    """Writes a page about runs that come one by one, in bounded memory.
 
-    >>> PageWriter("page.html", title="Runs").tally.runs
+    >>> with closing(PageWriter("page.html", title="Runs")) as page:
+    ...     page.tally.runs
     0
     """
 
@@ -82,7 +85,7 @@ class PageWriter:
         self.title = title
         self.tally = Tally()
         self._room = {True: _MOST * 2 // 3, False: _MOST // 3}
-        self._runs, self._steps = _spool(), _spool()
+        self._runs, self._steps = spool(), spool()
 
     def add(self, run: Mapping[str, Any], steps: str | None) -> None:
         """Add a run.
@@ -99,29 +102,41 @@ class PageWriter:
             self._steps.write(steps)
         self._steps.write("\n")
 
-    def __enter__(self) -> PageWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        with self._runs, self._steps:
-            if error is None or isinstance(error, KeyboardInterrupt):
-                self._write()
-
-    def _write(self) -> None:
+    def finish(self) -> None:
+        """Write the page; a file that is there is replaced when it is complete."""
         partial = self.path.with_name(f"{self.path.name}.partial")
-        with partial.open("w", encoding="utf-8") as out:
-            style, script = _asset("page.css"), _asset("page.js")
-            body = _asset("page.html").partition("<!-- runs -->")
-            out.write(_filled(body[0], style, script, escaped(self.title), self.tally.lead()))
-            self._copy("runs", self._runs, out, "[", "]")
-            self._copy("steps", self._steps, out)
-            out.write(f"<script>{script}</script>{body[2]}")
-        partial.replace(self.path)
+        try:
+            with partial.open("w", encoding="utf-8") as out:
+                self._write(out)
+            partial.replace(self.path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Forget the runs."""
+        self._runs.close()
+        self._steps.close()
+
+    def _write(self, out: IO[str]) -> None:
+        style, script = _asset("page.css"), _asset("page.js")
+        head, _, foot = _asset("page.html").partition("<!-- runs -->")
+        policy = (
+            f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+            "base-uri 'none'; form-action 'none'; "
+            "require-trusted-types-for 'script'; trusted-types 'none'"
+        )
+        parts = {
+            "policy": policy,
+            "title": escaped(self.title),
+            "lead": escaped(self.tally.lead()),
+            "style": style,
+        }
+        for name, part in parts.items():
+            head = head.replace(f"<!-- {name} -->", part)
+        out.write(head)
+        self._copy("runs", self._runs, out, "[", "]")
+        self._copy("steps", self._steps, out)
+        out.write(f"<script>{script}</script>{foot}")
 
     def _copy(self, id: str, spool: IO[str], out: IO[str], start: str = "", end: str = "") -> None:
         spool.seek(0)
@@ -130,25 +145,13 @@ class PageWriter:
         out.write(f"{end}</script>\n")
 
 
-def _spool() -> IO[str]:
-    return tempfile.SpooledTemporaryFile(  # noqa: SIM115 - closed when the page is complete
-        max_size=16 * 1024 * 1024, mode="w+", encoding="utf-8", newline=""
-    )
+def spool() -> IO[str]:
+    """Return where text waits that must be written later, in memory while it is short."""
+    return tempfile.SpooledTemporaryFile(_SHORT, "w+", encoding="utf-8", newline="")
 
 
 def _asset(name: str) -> str:
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _filled(head: str, style: str, script: str, title: str, lead: str) -> str:
-    policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-    )
-    parts = {"policy": policy, "title": title, "lead": escaped(lead), "style": style}
-    for name, part in parts.items():
-        head = head.replace(f"<!-- {name} -->", part)
-    return head
 
 
 def _hash(text: str) -> str:

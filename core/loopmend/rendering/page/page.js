@@ -186,7 +186,7 @@
   const fact = (name, text) =>
     text === null || text === undefined || text === "" ? [] : [make("dt", "", name), make("dd", "", String(text))];
   const jumpTo = (number) => {
-    const jump = make("button", "", "step " + number);
+    const jump = make("button", "", "step " + (number + 1));
     jump.type = "button";
     jump.addEventListener("click", () => {
       const step = byId("step" + number) || document.querySelector("li.gap");
@@ -219,7 +219,7 @@
   const drawStep = (step, found) => {
     const item = make("li", found.some((each) => each.severity === "error") ? "error"
       : found.some((each) => each.severity === "warning") ? "warning" : "");
-    item.dataset.number = step.skipped ? "…" : String(step.number);
+    item.dataset.number = step.skipped ? "…" : String(step.number + 1);
     item.id = "step" + step.number;
     item.tabIndex = -1;
     if (step.skipped) {
