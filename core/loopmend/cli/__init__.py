@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from loopmend._extras import require_extra
-
 __all__ = ["main"]
 
 
@@ -17,10 +15,7 @@ def main() -> None:
     'main'
     """
     try:
-        for module in ("typer", "rich"):
-            require_extra(module, extra="cli", needed_by="loopmend")
+        from loopmend.cli.app import app
     except ImportError as error:
         sys.exit(str(error))
-    from loopmend.cli.app import app
-
     app(prog_name="loopmend")

@@ -8,6 +8,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, Optional
 
+from loopmend._extras import require_extra
+
+for _module in ("typer", "rich"):
+    require_extra(_module, extra="cli", needed_by="loopmend")
+
 import typer
 
 from loopmend._version import __version__

@@ -156,7 +156,7 @@ def evil_trace() -> Trace:
                 observations=[Observation(EVIL, tool=EVIL, failed=True)],
                 error=TraceError(EVIL, EVIL),
                 agent=EVIL,
-                turn=read_turn(EVIL),
+                turn=read_turn(f"Action: {EVIL}\nAction Input: {{'a': '{EVIL}',"),
             ),
             Step(EVIL, answer=EVIL, tokens=Tokens(1, 2)),
         ],
@@ -261,6 +261,7 @@ def test_diff_names_what_rose(tmp_path: Path) -> None:
 
 def test_diff_needs_runs_on_both_sides(files: Path) -> None:
     """Nothing on one side is no comparison."""
+    assert run("diff", str(files / "deep"), str(files / "deep")).exit_code == 0
     done = run("diff", str(files / "a.jsonl"), str(files / "notes.md"))
     assert done.exit_code == 3
     assert "No run could be read from" in done.stderr
@@ -398,6 +399,26 @@ def test_a_missing_extra_is_one_sentence(module: str) -> None:
         f"`loopmend` needs `{module}`, which is not installed. "
         'Install it with: pip install "loopmend[cli]"\n'
     )
+
+
+def test_a_missing_extra_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence goes where error messages go, with a code that is not 0."""
+    from loopmend.cli import main
+
+    monkeypatch.setitem(sys.modules, "typer", None)
+    monkeypatch.delitem(sys.modules, "loopmend.cli.app")
+    with pytest.raises(SystemExit, match=r'pip install "loopmend\[cli\]"'):
+        main()
+
+
+def test_a_terminal_is_as_wide_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is piped on is 120 wide; a terminal keeps its own width."""
+    from loopmend.cli.tables import console
+
+    assert console().width == 120
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "77")
+    assert console().width == 77
 
 
 def test_the_command_runs(

@@ -162,11 +162,19 @@ def test_a_line_that_is_too_long_is_counted_once(
     short = json.dumps({"messages": [{"role": "ai", "content": "4"}]})
     file.write_text("\n".join([short, json.dumps(["x" * 5000]), "{", short]))
     runs, skipped = results([str(file)], jobs=2, part=100, worth=0)
+    parts = [do(task) for task in part_tasks(str(file), Wanted(), 100)]
+    assert sum(part.lines for part in parts) == 4
     assert [run.data["answer"] for run in runs] == ["4", "4"]
     assert [(each.line, each.reason[:17]) for each in skipped] == [
         (2, "is longer than 30"),
         (3, "is no JSON: torn,"),
     ]
+
+
+def test_a_whole_file_is_a_task_too(tmp_path: Path) -> None:
+    """A short file is done in one go, with what was skipped."""
+    batch = do(Task(write_lines(tmp_path / "a.jsonl", [talk(), {"odd": 1}]), Wanted()))
+    assert ([run.data["answer"] for run in batch.runs], len(batch.skipped)) == (["In Norway."], 2)
 
 
 def test_cores(monkeypatch: pytest.MonkeyPatch) -> None:
