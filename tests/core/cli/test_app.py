@@ -313,7 +313,7 @@ def test_version_and_help() -> None:
 
 def test_ctrl_c_keeps_what_is_finished(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files and table hold the runs that were read before somebody pressed Ctrl-C."""
-    real = collecting.stream
+    from loopmend.cli.pool import stream as real
 
     def pressed(*given: Any, **options: Any) -> Any:
         yield next(iter(real(*given, **options)))

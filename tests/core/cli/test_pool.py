@@ -129,8 +129,8 @@ def test_what_is_read_in_parts(tmp_path: Path) -> None:
     assert len(part_tasks(rows, Wanted(), 100)) > 9
     assert part_tasks(rows, Wanted("react_log"), 100) == []
     assert part_tasks(rows, Wanted(), 1_000_000) == []
-    for path in (*map(str, others), "-", str(tmp_path / "none"), str(tmp_path)):
-        assert part_tasks(path, Wanted(), 100) == []
+    for name in (*map(str, others), "-", str(tmp_path / "none"), str(tmp_path)):
+        assert part_tasks(name, Wanted(), 100) == []
 
 
 def test_odd_values_are_skipped_with_the_reason(
