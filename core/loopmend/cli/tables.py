@@ -157,6 +157,8 @@ def _step(step: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> list[R
     lines: list[RenderableType] = [
         Text.assemble(head, said("  " + " · ".join(filter(None, notes)), "dim"))
     ]
+    plans = [f"plan: {plan['selected']}. {plan['why']}" for plan in step.get("plans", ())]
+    lines += [_indented(said(plan, "dim")) for plan in plans]
     lines += [_indented(said(step["text"]))] if step.get("text") else []
     if step.get("failure"):
         lines.append(_indented(said(f"not read: {step['failure']}", "red")))

@@ -101,14 +101,26 @@ def step_data(trace: Trace) -> list[dict[str, Any]]:
     """
     left = trace.iterations - _FIRST - _LAST
     numbered = list(enumerate(trace.steps))
+    plans = _plans(trace.metadata.get("plans"))
     if left <= 0:
-        return [_step(number, step) for number, step in numbered]
-    first = [_step(number, step) for number, step in numbered[:_FIRST]]
-    last = [_step(number, step) for number, step in numbered[-_LAST:]]
+        return [_step(number, step, plans) for number, step in numbered]
+    first = [_step(number, step, plans) for number, step in numbered[:_FIRST]]
+    last = [_step(number, step, plans) for number, step in numbered[-_LAST:]]
     return [*first, {"number": _FIRST, "skipped": left}, *last]
 
 
-def _step(number: int, step: Step) -> dict[str, Any]:
+def _plans(recorded: Any) -> dict[Any, list[dict[str, str]]]:
+    """Return the plans that a recorder noted, by step; anybody may have written the metadata."""
+    found: dict[Any, list[dict[str, str]]] = {}
+    for plan in recorded if isinstance(recorded, list) else ():
+        if isinstance(plan, Mapping) and isinstance(plan.get("step"), int):
+            told = {"selected": plan.get("selected"), "why": plan.get("rationale")}
+            shown = {key: cut(str(value or "")) for key, value in told.items()}
+            found.setdefault(plan["step"], []).append(shown)
+    return found
+
+
+def _step(number: int, step: Step, plans: Mapping[Any, list[dict[str, str]]]) -> dict[str, Any]:
     told = step.text if step.text != step.answer else ""
     error = step.error
     found = {
@@ -118,6 +130,7 @@ def _step(number: int, step: Step) -> dict[str, Any]:
         "results": [_result(seen) for seen in step.observations[:_MOST]],
         "more": max(0, len(step.calls) - _MOST) + max(0, len(step.observations) - _MOST),
         "answer": _short(step.answer),
+        "plans": plans.get(number, [])[:_MOST],
         "error": None if error is None else cut(f"{error.kind}: {error.message}"),
         "tokens": None if step.tokens is None else step.tokens.total,
         "seconds": _finite(step.seconds),

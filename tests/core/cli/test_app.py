@@ -166,6 +166,7 @@ def evil_trace() -> Trace:
         id=EVIL,
         error=TraceError(EVIL, EVIL),
         reason=EVIL,
+        metadata={"plans": [{"step": 0, "selected": EVIL, "rationale": EVIL}]},
     )
 
 
@@ -197,6 +198,7 @@ def test_no_escape_reaches_a_terminal_or_a_file(tmp_path: Path) -> None:
         assert CONTROLS.search((tmp_path / kind).read_text()) is None
     assert "␛]0;gone" in done[1].stdout
     assert "[red]" in done[1].stdout
+    assert "plan: ␛]0;gone" in done[1].stdout
 
 
 def test_show_puts_findings_where_they_are(files: Path) -> None:

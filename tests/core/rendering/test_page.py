@@ -61,8 +61,9 @@ def hostile(text: str) -> tuple[Trace, TraceReport]:
         agent=text,
         id=text,
     )
+    plans = [{"step": 0, "selected": text, "rationale": text}]
     trace = Trace([step, step], text, text, text, error=TraceError(text, text), framework=text,
-                  id=text, tools=[text], metadata={text: text})  # fmt: skip
+                  id=text, tools=[text], metadata={text: text, "plans": plans})  # fmt: skip
     found = Finding(text, text, text, text, 0, text)  # type: ignore[arg-type]
     return trace, report_of(found, Finding(text, text, "error", "proven"), trace=trace)
 
@@ -196,6 +197,13 @@ def test_steps_as_data() -> None:
     assert data[30] == {"number": 30, "skipped": 10}
     assert data[0]["text"].endswith("x … 100 more characters")
     assert (len(data[0]["calls"]), data[0]["more"], "seconds" in data[0]) == (20, 5, False)
+    noted: dict[str, Any] = {
+        "plans": [{"step": 1, "selected": "Go", "rationale": "It is clear."}, 7]
+    }
+    planned = step_data(Trace([Step("a"), Step("b")], metadata=noted))
+    assert planned[1]["plans"] == [{"selected": "Go", "why": "It is clear."}]
+    assert "plans" not in planned[0]
+    assert "plans" not in step_data(Trace([Step("a")], metadata={"plans": "odd"}))[0]
     repaired = step_data(
         Trace([Step(t := "Action: s\nAction Input: {'q': 1,}", turn=read_turn(t))])
     )

@@ -235,6 +235,8 @@
     if (step.tokens) chips.append(chip(step.tokens.toLocaleString("en") + " tokens"));
     if (step.seconds) chips.append(chip(step.seconds.toPrecision(3) + " s"));
     if (chips.childNodes.length) item.append(chips);
+    for (const plan of step.plans || [])
+      item.append(make("p", "facts", make("span", "label", "plan"), plan.selected + ". " + plan.why));
     if (step.text) item.append(make("p", "said", step.text));
     if (step.failure) item.append(make("p", "said", make("span", "label", "not read"), chip(step.failure, "bad")));
     for (const call of step.calls || [])
@@ -245,8 +247,6 @@
     if (step.more) item.append(make("p", "empty", step.more.toLocaleString("en") + " more calls and results are left out"));
     if (step.error) item.append(make("div", "result failed", make("span", "label", "error"), make("pre", "", step.error)));
     if (step.answer) item.append(make("div", "call", make("span", "label", "answer"), make("pre", "", step.answer)));
-    for (const plan of step.plans || [])
-      item.append(make("div", "call", make("span", "label", "plan"), make("b", "", plan.selected), make("pre", "", plan.why)));
     for (const each of found) item.append(finding([each], false));
     return item;
   };
