@@ -34,8 +34,11 @@ INTERRUPTED: Final = 130
 def _progress(files: list[str]) -> Iterator[Any]:
     """Show on a terminal how far it is; what is piped on stays clean."""
     shown = console(stderr=True)
+    if not shown.is_terminal:
+        yield lambda _: None
+        return
     columns = (TextColumn("reading"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as bar:
+    with Progress(*columns, console=shown, transient=True) as bar:
         task = bar.add_task("", total=sum(map(size_of, files)) or None)
         yield lambda done: bar.advance(task, done)
 

@@ -423,6 +423,13 @@ def test_a_terminal_is_as_wide_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None
     assert console().width == 77
 
 
+def test_a_terminal_shows_how_far_it_is(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal a bar goes by; what is piped on has none."""
+    assert "reading" not in run("triage", str(files)).stderr
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "reading" in run("triage", str(files)).stderr
+
+
 def test_the_command_runs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,9 +3,9 @@
   const ROW = 58; // the height of a row in the list, as in the style
   const byId = (id) => document.getElementById(id);
   const runs = JSON.parse(byId("runs").textContent);
-  const VERDICTS = { answered: "good", failed: "bad", unknown: "warn", unreadable: "warn" };
-  const TINTS = { error: "bad", warning: "warn", info: "calm" };
-  const RANK = { error: 0, warning: 1, info: 2 };
+  const VERDICTS = { __proto__: null, answered: "good", failed: "bad", unknown: "warn", unreadable: "warn" };
+  const TINTS = { __proto__: null, error: "bad", warning: "warn", info: "calm" };
+  const RANK = { __proto__: null, error: 0, warning: 1, info: 2 };
   const words = (text) => String(text).replaceAll("_", " ");
 
   // Everything that is shown is made here: text becomes text, never markup.
@@ -238,7 +238,8 @@
     for (const plan of step.plans || [])
       item.append(make("p", "facts", make("span", "label", "plan"), plan.selected + ". " + plan.why));
     if (step.text) item.append(make("p", "said", step.text));
-    if (step.failure) item.append(make("p", "said", make("span", "label", "not read"), chip(step.failure, "bad")));
+    if (step.failure)
+      item.append(make("div", "result failed", make("span", "label", "not read with certainty"), make("div", "", step.failure)));
     for (const call of step.calls || [])
       item.append(make("div", "call", make("span", "label", "call"), make("b", "", call.name), make("pre", "", call.arguments)));
     for (const result of step.results || [])
