@@ -110,6 +110,10 @@ def loopmend_traces(request: pytest.FixtureRequest) -> Iterator[RecordedTraces]:
     """Record the runs of a test with LangChain or LlamaIndex; if it fails, their reports are shown.
 
     A framework is recorded if it is imported when the test starts and its extra is installed.
+
+    >>> def test_my_agent(loopmend_traces):
+    ...     my_agent.invoke({"messages": [("user", "Where is Oslo?")]})
+    ...     assert_no_findings(loopmend_traces.all)
     """
     recorded = RecordedTraces()
     request.node.stash[_RECORDED] = recorded

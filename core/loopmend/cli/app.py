@@ -43,7 +43,6 @@ from loopmend.rendering.html import visible
 from loopmend.traces.readers.formats import FORMATS
 from loopmend.traces.readers.loading import load_traces
 from loopmend.traces.report import classify_trace
-from loopmend.traces.trace import Trace
 
 __all__ = ["app"]
 
@@ -222,8 +221,10 @@ def show(  # noqa: PLR0913, PLR0917 - a command has options
     wanted = _wanted(format, tool, finish, handover, max_iterations)
     source: Any = source_of(trace)
     loaded = load_traces(source, wanted.format, **wanted.options)
+    left = enumerate(loaded, 1)
     try:
-        found = next((each for n, each in enumerate(loaded, 1) if _is(run, n, each)), None)
+        found = next((each for n, each in left if run in (str(n), each.id)), None)
+        others = next(left, None) is not None
     except (OSError, ValueError) as error:
         _stop(f"{name_of(trace)} cannot be read: {visible(str(error))}", WRONG)
     if found is None:
@@ -231,10 +232,8 @@ def show(  # noqa: PLR0913, PLR0917 - a command has options
             console(stderr=True).print(skipped_view(loaded.skipped))
         _stop(f"There is no run {visible(run)} in {name_of(trace)}.", NOTHING)
     console().print(run_view(found, classify_trace(found)))
-
-
-def _is(asked: str, number: int, trace: Trace) -> bool:
-    return asked in (str(number), trace.id)
+    if others:
+        console(stderr=True).print(said("The file holds more runs: --run N shows another.", "dim"))
 
 
 @app.command()

@@ -207,7 +207,9 @@ def test_show_puts_findings_where_they_are(files: Path) -> None:
     second, third = shown.index("step 2"), shown.index("step 3")
     assert second < shown.index("no_progress_loop") < third < shown.index("! error: cap")
     assert shown.startswith("Failed: No answer after 3 of 3 steps.")
-    assert run("show", str(files / "a.jsonl"), "--run", "2").stdout.startswith("Unknown:")
+    first, second = (run("show", str(files / "a.jsonl"), "--run", n) for n in "12")
+    assert second.stdout.startswith("Unknown:")
+    assert ["more runs" in each.stderr for each in (first, second)] == [True, False]
     assert "No findings." in run("show", "-", input=json.dumps(
         {"messages": [{"role": "ai", "content": "4"}]})).stdout  # fmt: skip
 
