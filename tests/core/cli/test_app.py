@@ -19,16 +19,18 @@ from xml.etree import ElementTree as ET
 import pytest
 
 pytest.importorskip("typer")
+from hypothesis import given
 from rich.console import Console
 from typer.testing import CliRunner
 
-from loopmend import Trace, classify_trace, read_turn
+from loopmend import Trace, Turn, classify_trace, read_turn
 from loopmend.cli import collecting
 from loopmend.cli.app import app
 from loopmend.cli.tables import run_view, turn_view
 from loopmend.traces import Finding, Observation, Step, Tokens, TraceCall, TraceError
 from loopmend.traces.report import TraceReport
 from tests.core.cli.files import EVIL, span, talk, write_lines
+from tests.core.rendering.test_escaping import hostile, traces, turns
 
 LOG = "Where?\nThought 1: look\nAction 1: Search[Oslo]\nObservation 1: Could not find Oslo\n"
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]")
@@ -199,6 +201,13 @@ def test_no_escape_reaches_a_terminal_or_a_file(tmp_path: Path) -> None:
     assert "␛]0;gone" in done[1].stdout
     assert "[red]" in done[1].stdout
     assert "plan: ␛]0;gone" in done[1].stdout
+
+
+@given(traces, turns, hostile)
+def test_whatever_is_shown_is_only_shown(trace: Trace, turn: Turn, text: str) -> None:
+    """No run and no turn has a control character left when it is printed."""
+    for view in (run_view(trace, classify_trace(trace)), turn_view(text, turn)):
+        assert CONTROLS.search(drawn(view)) is None
 
 
 def test_show_puts_findings_where_they_are(files: Path) -> None:
