@@ -65,7 +65,7 @@ def test_without():
 def test_reports_are_shown_when_a_test_fails(pytester: pytest.Pytester) -> None:
     """Under a test that failed stands why its runs stopped; a test that passes is quiet."""
     pytester.makepyfile(TESTS)
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result = pytester.runpytest_inprocess("-p", "loopmend.pytest")
     result.assert_outcomes(failed=3, passed=1)
     result.stdout.fnmatch_lines(
         [
@@ -96,11 +96,11 @@ def test_langchain_is_recorded(pytester: pytest.Pytester) -> None:
     """A test that uses LangChain needs no recorder of its own."""
     pytest.importorskip("langchain_core")
     pytester.makepyfile(LANGCHAIN)
-    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+    pytester.runpytest_inprocess("-p", "loopmend.pytest").assert_outcomes(passed=2)
 
 
 def test_the_plugin_is_light() -> None:
-    """Every run of pytest loads the plugin, so it loads neither the reader nor pydantic."""
+    """Tests without agents pay nothing: the plugin loads neither the reader nor pydantic."""
     code = (
         "import loopmend.pytest, sys; print([m for m in sys.modules if m.startswith('loopmend.')])"
     )

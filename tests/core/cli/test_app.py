@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -452,10 +453,10 @@ def test_the_command_runs(
         main()
     assert stopped.value.code in (None, 0)
     assert capsys.readouterr().out.count("\n") == 1
-    done = subprocess.run(
-        [sys.executable, "-m", "loopmend", "--version"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.count("\n") == 1
+    for name in ("__main__", "loopmend.__main__"):
+        with suppress(SystemExit):
+            runpy.run_module("loopmend", run_name=name)
+        assert capsys.readouterr().out.count("\n") == (name == "__main__")
 
 
 def test_spans_of_one_run_are_one_run(tmp_path: Path) -> None:

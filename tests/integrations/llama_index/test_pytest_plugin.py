@@ -35,4 +35,4 @@ async def test_records_a_coroutine(loopmend_traces, anyio_backend):
 def test_llama_index_is_recorded(pytester: pytest.Pytester) -> None:
     """A test that uses LlamaIndex needs no recorder of its own."""
     pytester.makepyfile(TESTS)
-    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+    pytester.runpytest_inprocess("-p", "loopmend.pytest").assert_outcomes(passed=2)
