@@ -1,7 +1,8 @@
 """A pytest plugin: tests of agents that fail when a run goes wrong, and say how.
 
-Load it in your `conftest.py`: `pytest_plugins = ["loopmend.pytest"]`. It does not load itself, because
-pytest would then rewrite all of loopmend; the fixture records nothing until a test asks for it.
+Load it in your `conftest.py`: `pytest_plugins = ["loopmend.pytest"]`. It does not load itself,
+because pytest would then rewrite all of loopmend; the fixture records nothing until a test
+asks for it.
 """
 
 from __future__ import annotations
