@@ -25,6 +25,7 @@ from loopmend.cli.reading import (
     do,
     part_tasks,
     row_tasks,
+    rows_here,
     runs_in,
 )
 from loopmend.traces.readers.loading import Skipped
@@ -146,6 +147,10 @@ class _Reading:
                     rows[key] = places
             number, line = number + len(batch.runs), line + batch.lines
             self.advance((task.stop or 0) - task.start)
+        here = rows_here(file, self.wanted, rows)
+        if here is not None:
+            yield from _numbered(here, number)
+            return
         for _, batch in self._done(row_tasks(file, self.wanted, rows)):
             yield from _numbered(batch.runs, number)
             yield from batch.skipped

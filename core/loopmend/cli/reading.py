@@ -19,13 +19,23 @@ from loopmend.rendering.page import json_text
 from loopmend.rendering.runs import run_data, step_data
 from loopmend.traces.readers.files import LONGEST, Skip
 from loopmend.traces.readers.files import _lines as values_of_lines
-from loopmend.traces.readers.formats import pieces_of, read_group
-from loopmend.traces.readers.loading import Skipped, load_traces
+from loopmend.traces.readers.formats import Piece, pieces_of, read_group
+from loopmend.traces.readers.loading import LoadedTraces, Skipped, load_traces
 from loopmend.traces.readers.options import options_of
 from loopmend.traces.report import classify_trace
 from loopmend.traces.trace import Trace
 
-__all__ = ["Batch", "Run", "Task", "Wanted", "do", "part_tasks", "row_tasks", "runs_in"]
+__all__ = [
+    "Batch",
+    "Run",
+    "Task",
+    "Wanted",
+    "do",
+    "part_tasks",
+    "row_tasks",
+    "rows_here",
+    "runs_in",
+]
 
 PART: Final = 1024 * 1024
 """The length of a part of a file, in bytes: about a second's work, which Ctrl-C has to wait for."""
@@ -111,7 +121,10 @@ def do(task: Task) -> Batch:
 def runs_in(file: str, wanted: Wanted) -> Iterator[Run | Skipped]:
     """Read a file from its beginning to its end, run by run; what is skipped comes last."""
     source: Any = source_of(file)
-    loaded = load_traces(source, wanted.format, **wanted.options)
+    return _runs_of(load_traces(source, wanted.format, **wanted.options), file, wanted)
+
+
+def _runs_of(loaded: LoadedTraces, file: str, wanted: Wanted) -> Iterator[Run | Skipped]:
     try:
         for trace in loaded:
             yield _run(trace, file, wanted)
@@ -226,6 +239,35 @@ def _read(
 
 def _failed(error: Exception, file: str, number: int, format: str | None) -> Skipped:
     return Skipped(f"could not be read: {error!r:.200}", file, number, format)
+
+
+class _LoadedRows(LoadedTraces):
+    """The runs whose rows are spread over a file, read as `load_traces` does."""
+
+    def __init__(self, file: str, wanted: Wanted, rows: Rows) -> None:
+        super().__init__(file, wanted.format, options_of(**wanted.options))
+        self._file = file
+        self._first = {places[1]: places[0] for places in rows.values()}
+        self._all = sorted({place for places in rows.values() for place in places[1:]})
+
+    def _values(self) -> Iterator[tuple[int | None, Any]]:
+        with Path(self._file).open("rb") as file:
+            for place in self._all:
+                file.seek(place)
+                yield self._first.get(place), json.loads(file.readline(LONGEST))
+
+    def _pieces(self, value: Any, line: int | None) -> list[Piece]:
+        return [piece for piece in super()._pieces(value, line) if piece.run is not None]
+
+
+def rows_here(file: str, wanted: Wanted, rows: Rows) -> Iterator[Run | Skipped] | None:
+    """Read spread runs here if their keys may not tell who belongs together; else return nothing.
+
+    A run of LangSmith may name the run that it is part of and no trace: such a row is alone under
+    its key, and only the loader, which sees all rows, brings it home.
+    """
+    alone = any(format == "langsmith" and len(rows[format, run]) == 2 for format, run in rows)  # noqa: PLR2004
+    return _runs_of(_LoadedRows(file, wanted, rows), file, wanted) if alone else None
 
 
 def row_tasks(file: str, wanted: Wanted, rows: Rows) -> Iterator[Task]:

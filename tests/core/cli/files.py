@@ -61,6 +61,10 @@ def mixed() -> list[Any]:
         lines += [talk(f"Question {n}", None if n % 3 else "Here."), span(f"t{n % 4}", n + 1)]
         lines += [batch(f"o{n % 3}", f"o{n % 5}"), {"odd": n}]
     lines += [span(f"t{n}", 0, "AGENT") for n in range(4)]
+    # Runs that tell no trace, only the run that they are part of; the root comes in the middle.
+    lines[7:7] = [{"id": "model", "parent_run_id": "root", "run_type": "llm", "inputs": {},
+                   "outputs": {"generations": [[{"text": "It is 4."}]]}}]  # fmt: skip
+    lines[30:30] = [{"id": "root", "run_type": "chain", "inputs": {}, "outputs": {}}]
     return [*lines, {"id": "x", "run_type": "llm", "trace_id": "ls", "inputs": {}, "outputs": {}}]
 
 
