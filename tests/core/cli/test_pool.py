@@ -174,6 +174,17 @@ def test_a_line_that_is_too_long_is_counted_once(
     ]
 
 
+def test_a_run_without_anything_is_skipped(tmp_path: Path) -> None:
+    """What has the marks of a format and nothing to read is named with that format."""
+    empty = {"id": "x", "run_type": "llm", "trace_id": "t", "inputs": {}, "outputs": {}}
+    file = write_lines(tmp_path / "a.jsonl", [empty, empty])
+    [first] = do(Task(file, Wanted(), 0, 10_000)).rows.items()
+    batch = do(Task(file, Wanted(), rows=((first[0], 1, first[1][1:]),)))
+    assert [(each.reason, each.format) for each in batch.skipped] == [
+        ("nothing could be read", "langsmith")
+    ]
+
+
 def test_a_whole_file_is_a_task_too(tmp_path: Path) -> None:
     """A short file is done in one go, with what was skipped."""
     batch = do(Task(write_lines(tmp_path / "a.jsonl", [talk(), {"odd": 1}]), Wanted()))
