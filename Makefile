@@ -81,9 +81,10 @@ TESTS_langchain := tests/integrations/langchain integrations/langchain_loopmend
 TESTS_agents := $(TESTS_langchain)
 TESTS_classic := $(TESTS_langchain)
 TESTS_llama-index := tests/integrations/llama_index integrations/llama_index_loopmend
+TESTS_cli := tests/core/cli tests/core/rendering tests/core/test_pytest_plugin.py core/loopmend/cli
 TESTS_all := tests/integrations/langchain tests/integrations/llama_index tests/e2e/test_documents.py integrations
 
-variant: $(UV) ## Run the tests that fit one install: EXTRA=core, langchain, agents, classic, llama-index, all
+variant: $(UV) ## Run the tests that fit one install: EXTRA=core, langchain, agents, classic, llama-index, cli, all
 	$(if $(TESTS_$(EXTRA)),,$(error there is no variant $(EXTRA)))
 	$(call tests_with,--constraint constraints.txt --editable '.$(if $(filter-out core,$(EXTRA)),[$(EXTRA)])' --group test,--doctest-ignore-import-errors $(EXTRAS_TEST) $(TESTS_$(EXTRA)))
 

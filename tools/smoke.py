@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 ADAPTERS: Final = {
@@ -19,6 +21,7 @@ ADAPTERS: Final = {
     "agents": "langchain_loopmend.middleware",
     "classic": "langchain_loopmend.classic",
     "llama-index": "llama_index_loopmend",
+    "cli": "loopmend.cli.app",
 }
 """What each extra makes importable."""
 INSTALLS: Final[dict[str, tuple[str, ...]]] = {
@@ -28,8 +31,9 @@ INSTALLS: Final[dict[str, tuple[str, ...]]] = {
     "classic": ("langchain", "classic"),
     "llama-index": ("llama-index",),
     "batch": (),
+    "cli": ("cli",),
     "notebooks": (),
-    "all": ("langchain", "agents", "classic", "llama-index"),
+    "all": ("langchain", "agents", "classic", "llama-index", "cli"),
 }
 """Which adapters work after the wheel was installed with an extra, or with none: `core`."""
 
@@ -125,11 +129,23 @@ def try_llama_index() -> None:
     expect_equal(trace and trace.answer, ANSWER)
 
 
+def try_cli() -> None:
+    """Sort a run with the command, and write the page about it."""
+    with TemporaryDirectory() as folder:
+        log, page = Path(folder, "run.log"), Path(folder, "page.html")
+        log.write_text("Thought 1: easy\nAction 1: Finish[4]", encoding="utf-8")
+        command = [sys.executable, "-m", "loopmend", "triage", str(log), "--html", str(page)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        expect(done.stdout.startswith("1 run: 1 answered."), f"{done.stdout}{done.stderr}")
+        expect("final_answer" in page.read_text(encoding="utf-8"), "the page lacks its run")
+
+
 TRIED: Final[dict[str, Callable[[], None]]] = {
     "langchain": try_langchain,
     "agents": try_agents,
     "classic": try_classic,
     "llama-index": try_llama_index,
+    "cli": try_cli,
 }
 """What is tried of each extra."""
 

@@ -1,15 +1,21 @@
-"""How values look in a notebook; what draws them is loaded when one is first shown."""
+"""How values show themselves; what draws them is loaded when one is first shown."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
-__all__ = ["html_of"]
+__all__ = ["html_of", "rendering"]
 
 
-def html_of(kind: str, value: object) -> str:
-    """Return a value as HTML, drawn by the module of `loopmend.rendering` that knows its kind.
+def rendering(kind: str) -> Any:
+    """Return the module of `loopmend.rendering` that knows how to draw a kind of value.
 
     The module is looked up by name: drawing stands on all values, so no value may import it.
     """
-    return str(import_module(f"loopmend.rendering.{kind}").html(value))
+    return import_module(f"loopmend.rendering.{kind}")
+
+
+def html_of(kind: str, value: object) -> str:
+    """Return a value as HTML, as it is shown in a notebook."""
+    return str(rendering(kind).html(value))

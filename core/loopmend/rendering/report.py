@@ -63,6 +63,6 @@ def _finding(finding: Finding) -> Markup:
         "tr",
         element("td", chip(severity, _TINTS.get(severity, "")), css="narrow"),
         element("td", element("b", short(finding.kind)), *unsure, css="narrow"),
-        element("td", "" if finding.step is None else str(finding.step)),
+        element("td", "" if finding.step is None else str(finding.step + 1)),
         element("td", *what),
     )

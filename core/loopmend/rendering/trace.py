@@ -56,11 +56,12 @@ def _error(error: TraceError) -> Markup:
 
 def _steps(trace: Trace) -> Iterator[Markup]:
     left = trace.iterations - _FIRST - _LAST
-    for number, step in enumerate(trace.steps[:_FIRST] if left > 0 else trace.steps):
+    # Counted from 1, as in the messages of findings.
+    for number, step in enumerate(trace.steps[:_FIRST] if left > 0 else trace.steps, 1):
         yield row(str(number), _step(step))
     if left > 0:
         yield row("", note(f"… {_counted(left, 'step')} left out …"))
-        for number, step in enumerate(trace.steps[-_LAST:], trace.iterations - _LAST):
+        for number, step in enumerate(trace.steps[-_LAST:], trace.iterations - _LAST + 1):
             yield row(str(number), _step(step))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
 from loopmend._arguments import wrong_type
-from loopmend._rich import html_of
+from loopmend._rich import html_of, rendering
 from loopmend.contracts.react_outcomes import (
     BoundOk,
     ReactBoundOutcome,
@@ -117,6 +118,17 @@ class TraceReport:
     def kinds(self) -> frozenset[str]:
         """Return the kinds of all findings."""
         return frozenset(finding.kind for finding in self.findings)
+
+    def to_text(self) -> str:
+        """Return the report as lines of text, with the worst findings first; `print` shows it."""
+        return str(rendering("text").text(self))
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the report as a page; `loopmend.rendering.write_page` also shows the steps."""
+        rendering("page").write_page(path, [(None, self)], title="Run")
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         return html_of("report", self)

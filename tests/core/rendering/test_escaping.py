@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import given
@@ -31,6 +33,9 @@ from loopmend.contracts import (
     detect_meta_signal,
 )
 from loopmend.rendering import show_turn
+from loopmend.rendering.html import visible
+from loopmend.rendering.page import json_text
+from loopmend.rendering.runs import run_data, step_data
 from loopmend.traces import Observation, Step, TraceCall, TraceError
 from tests.core.rendering.pages import shown
 
@@ -111,6 +116,20 @@ def test_traces_and_reports(trace: Trace, found: list[Finding]) -> None:
     own = TraceReport(report.stop, report.termination, report.grammar, report.bound, tuple(found))
     for value in (trace, report, own):
         shown(value)
+    data = json_text([run_data(trace, own), step_data(trace)])
+    assert data.isascii()
+    assert set(data).isdisjoint("<>&")
+    for text in (str(own), str(report), *texts_in(json.loads(data))):
+        assert visible(text) == text
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Return all texts in a decoded value."""
+    if isinstance(value, (list, dict)):
+        inside = value.values() if isinstance(value, dict) else value
+        yield from (text for each in inside for text in texts_in(each))
+    elif isinstance(value, str):
+        yield value
 
 
 @given(st.lists(hostile, min_size=1, max_size=3), st.sampled_from(PlannedAction), hostile)

@@ -1,0 +1,324 @@
+"""The commands: each reads its arguments, asks the core, and prints or writes what came of it."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack, closing
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, Optional
+
+from loopmend._extras import require_extra
+
+for _module in ("typer", "rich"):
+    require_extra(_module, extra="cli", needed_by="loopmend")
+
+import typer
+
+from loopmend._version import __version__
+from loopmend.cli.collecting import FAILED, INTERRUPTED, NOTHING, WRONG, Collected
+from loopmend.cli.comparison import changes
+from loopmend.cli.gates import Gate, UnknownGate
+from loopmend.cli.inputs import STDIN, NotFound, files_of, name_of, source_of
+from loopmend.cli.outputs import (
+    HtmlOutput,
+    JsonLines,
+    JsonOutput,
+    JUnitOutput,
+    Output,
+    SarifOutput,
+    opened,
+)
+from loopmend.cli.reading import Wanted
+from loopmend.cli.tables import (
+    changes_table,
+    console,
+    run_view,
+    said,
+    skipped_view,
+    tally_view,
+    turn_view,
+)
+from loopmend.rendering.html import visible
+from loopmend.traces.readers.formats import FORMATS
+from loopmend.traces.readers.loading import load_traces
+from loopmend.traces.report import classify_trace
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Say why agents' runs failed, from their records, without a model.",
+    epilog="Exit codes: 0 fine, 1 --fail-on found something, 2 wrong usage, 3 nothing was read.",
+)
+
+Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ignore[misc]
+
+Paths = Annotated[list[str], typer.Argument(help="Files, folders, patterns, or - for the pipe.")]
+FormatOption = Annotated[
+    Optional[Format],  # noqa: UP045 - typer reads it at run time, on Python 3.10 too
+    typer.Option("--format", help="The format, if the content does not tell it."),
+]
+Tools = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--tool", help="The name of an available tool; repeat it for each."),
+]
+Finish = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(help="A call that ends a run with an answer, such as 'click[Buy Now]'."),
+]
+Handover = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(help="A call that ends a run with somebody else."),
+]
+MostSteps = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option("--max-iterations", min=0, help="The cap on steps, if the record has none."),
+]
+Jobs = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=1, help="How many processes; by default one for each core."),
+]
+FailOn = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        help="Exit with 1 if a run has this: a severity (error, warning, info) or worse, a verdict "
+        "such as failed, a stop reason, or 'skipped' for what cannot be read. Repeat it for more."
+    ),
+]
+
+
+def _file(what: str) -> Any:
+    return typer.Option(metavar="FILE", help=f"Write {what} to a file, or - for the output.")
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,  # noqa: FBT002
+) -> None:
+    """Say why agents' runs failed, from their records, without a model."""
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def _stop(message: str, code: int) -> NoReturn:
+    console(stderr=True).print(said(message, "red"))
+    raise typer.Exit(code)
+
+
+def _wanted(  # noqa: PLR0913 - as the commands take them
+    format: Format | None,
+    tools: list[str] | None,
+    finish: list[str] | None,
+    handover: list[str] | None,
+    max_iterations: int | None,
+    *,
+    steps: bool = False,
+) -> Wanted:
+    options = {
+        "tools": tools or None,
+        "finish": tuple(finish or ()),
+        "handover": tuple(handover or ()),
+        "max_iterations": max_iterations,
+    }
+    return Wanted(None if format is None else format.value, options, steps)
+
+
+def _files(paths: list[str]) -> list[str]:
+    try:
+        return files_of(paths)
+    except NotFound as error:
+        _stop(str(error), WRONG)
+
+
+def _gate(names: list[str] | None) -> Gate:
+    try:
+        return Gate.of(names or ())
+    except UnknownGate as error:
+        _stop(visible(str(error)), WRONG)
+
+
+@app.command()
+def triage(  # noqa: PLR0913, PLR0917 - a command has options
+    paths: Paths,
+    format: FormatOption = None,
+    tool: Tools = None,
+    finish: Finish = None,
+    handover: Handover = None,
+    max_iterations: MostSteps = None,
+    json: Annotated[Optional[str], _file("all runs as JSON")] = None,  # noqa: UP045
+    jsonl: Annotated[Optional[str], _file("a line of JSON for each run")] = None,  # noqa: UP045
+    html: Annotated[Optional[str], _file("the report page")] = None,  # noqa: UP045
+    sarif: Annotated[Optional[str], _file("findings as SARIF")] = None,  # noqa: UP045
+    junit: Annotated[Optional[str], _file("runs as JUnit test cases")] = None,  # noqa: UP045
+    fail_on: FailOn = None,
+    jobs: Jobs = None,
+) -> None:
+    """Say of many runs why they stopped and what is wrong with them."""
+    files, gate = _files(paths), _gate(fail_on)
+    if html == STDIN:
+        _stop("--html needs a file", WRONG)
+    written = [path for path in (json, jsonl, sarif, junit) if path is not None]
+    if written.count(STDIN) > 1:
+        _stop("only one thing can be written to the output", WRONG)
+    wanted = _wanted(format, tool, finish, handover, max_iterations, steps=html is not None)
+    with ExitStack() as stack:
+        # Without a gate, the cases of runs with errors fail: a file that says that all is well
+        # because nobody asked would be worse.
+        cases = gate if fail_on else Gate.of(["error"])
+        outputs: list[Output] = []
+        try:
+            if json is not None:
+                outputs.append(JsonOutput(stack.enter_context(opened(json))))
+            if jsonl is not None:
+                outputs.append(JsonLines(stack.enter_context(opened(jsonl))))
+            if sarif is not None:
+                outputs.append(SarifOutput(stack.enter_context(opened(sarif))))
+            if junit is not None:
+                junit_out = JUnitOutput(stack.enter_context(opened(junit)), cases)
+                outputs.append(stack.enter_context(closing(junit_out)))
+        except OSError as error:
+            _stop(f"cannot write: {visible(str(error))}", WRONG)
+        if html is not None:
+            page = HtmlOutput(html, f"Triage of {', '.join(map(name_of, files[:3]))}")
+            outputs.append(stack.enter_context(closing(page)))
+        collected = Collected(outputs, gate)
+        try:
+            collected.read(files, wanted, jobs)
+        except OSError as error:
+            _stop(f"cannot write: {visible(str(error))}", WRONG)
+    _print(collected, stderr=STDIN in written)
+    raise typer.Exit(collected.code)
+
+
+def _print(collected: Collected, *, stderr: bool) -> None:
+    out, tally = console(stderr=stderr), collected.tally
+    if tally.runs:
+        out.print(tally_view(tally))
+    if collected.skipped:
+        console(stderr=True).print(skipped_view(collected.skipped))
+    if not collected.complete:
+        console(stderr=True).print(said("Interrupted; this is what was finished.", "yellow"))
+    elif not tally.runs:
+        console(stderr=True).print(said("No run could be read.", "red"))
+
+
+@app.command()
+def show(  # noqa: PLR0913, PLR0917 - a command has options
+    trace: Annotated[str, typer.Argument(help="A file with one run or many, or -.")],
+    run: Annotated[str, typer.Option(help="Which run: its number in the file, or its id.")] = "1",
+    format: FormatOption = None,
+    tool: Tools = None,
+    finish: Finish = None,
+    handover: Handover = None,
+    max_iterations: MostSteps = None,
+) -> None:
+    """Show one run step by step, with what was found where it was found."""
+    wanted = _wanted(format, tool, finish, handover, max_iterations)
+    source: Any = source_of(trace)
+    loaded = load_traces(source, wanted.format, **wanted.options)
+    left = enumerate(loaded, 1)
+    try:
+        found = next((each for n, each in left if run in (str(n), each.id)), None)
+        others = next(left, None) is not None
+    except (OSError, ValueError) as error:
+        _stop(f"{name_of(trace)} cannot be read: {visible(str(error))}", WRONG)
+    if found is None:
+        if loaded.skipped:
+            console(stderr=True).print(skipped_view(loaded.skipped))
+        _stop(f"There is no run {visible(run)} in {name_of(trace)}.", NOTHING)
+    console().print(run_view(found, classify_trace(found)))
+    if others:
+        console(stderr=True).print(said("The file holds more runs: --run N shows another.", "dim"))
+
+
+@app.command()
+def diff(  # noqa: PLR0913, PLR0917 - a command has options
+    before: Annotated[str, typer.Argument(help="The runs before: a file, folder or pattern.")],
+    after: Annotated[str, typer.Argument(help="The runs after.")],
+    format: FormatOption = None,
+    tool: Tools = None,
+    finish: Finish = None,
+    handover: Handover = None,
+    max_iterations: MostSteps = None,
+    confidence: Annotated[float, typer.Option(min=0.5, max=0.9999)] = 0.95,
+    fail_on: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="rise", help="'rise': exit with 1 if an error or warning rose."),
+    ] = None,
+    jobs: Jobs = None,
+) -> None:
+    """Say which findings rose or fell between two sets of runs, and how sure that is."""
+    if fail_on not in (None, "rise"):
+        _stop("--fail-on takes 'rise'", WRONG)
+    wanted = _wanted(format, tool, finish, handover, max_iterations)
+    both = [Collected([], Gate()), Collected([], Gate())]
+    for side, path in zip(both, (before, after), strict=True):
+        side.read(_files([path]), wanted, jobs)
+        if not side.complete:
+            _stop("Interrupted.", INTERRUPTED)
+        if side.skipped:
+            console(stderr=True).print(skipped_view(side.skipped))
+        if not side.tally.runs:
+            _stop(f"No run could be read from {name_of(path)}.", NOTHING)
+    found = changes(both[0].tally, both[1].tally, confidence)
+    out = console()
+    for name, side in zip(("before", "after"), both, strict=True):
+        out.print(said(f"{name}: {side.tally.lead()}", "bold"))
+    out.print()
+    out.print(changes_table(found, confidence))
+    rose = any(change.direction == "rose" and change.group == "finding" for change in found)
+    raise typer.Exit(FAILED if fail_on and rose else 0)
+
+
+@app.command()
+def read(
+    file: Annotated[str, typer.Argument(help="A file with a model's reply, or -.")] = STDIN,
+    tool: Tools = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the turn as JSON.")] = False,  # noqa: FBT002
+) -> None:
+    """Say what a model's reply asks for, and what had to be repaired to read it."""
+    from loopmend.reading.reader import read_turn
+    from loopmend.wire import to_json
+
+    text = _text(file)
+    turn = read_turn(text, tools=tool or None)
+    if json:
+        typer.echo(to_json(turn))
+    else:
+        console().print(turn_view(text, turn))
+    raise typer.Exit(FAILED if turn.failure is not None else 0)
+
+
+@app.command()
+def plan(
+    state: Annotated[str, typer.Argument(help="A file with a TaskStateInput as JSON, or -.")],
+    json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,  # noqa: FBT002
+) -> None:
+    """Say what should happen next, given what a host knows."""
+    from loopmend.contracts.task_input import TaskStateInput
+    from loopmend.planning.explanation import explain
+    from loopmend.planning.planner import Planner
+    from loopmend.wire import from_json, to_json
+
+    try:
+        known = from_json(TaskStateInput, _text(state))
+    except (TypeError, ValueError) as error:
+        _stop(f"{name_of(state)} is no TaskStateInput: {visible(str(error))}", WRONG)
+    advised = Planner().advise(known)
+    if json:
+        typer.echo(to_json(advised))
+    else:
+        console().print(said(str(explain(advised))))
+
+
+def _text(file: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+    except OSError as error:
+        _stop(f"{name_of(file)} cannot be read: {error.strerror}", WRONG)
+    return data.decode("utf-8", "replace")
