@@ -234,15 +234,13 @@ def test_a_reader_that_fails_breaks_nothing(
 @pytest.mark.parametrize("inline", [True, False])
 def test_a_receiver_that_exits_ends_nothing(inline: bool) -> None:  # noqa: FBT001
     """An exit that `on_trace` asks for is not the host's, in the run and beside it."""
-    recorder = TraceRecorder(on_trace=lambda _: sys.exit(3), inline=inline)
 
     async def run() -> str:
-        handler = start(react(FINISH))
-        await recorder.record(handler)
-        return str(await handler)
+        return str(await start(react(FINISH)))
 
-    assert asyncio.run(run()) == "3"
-    assert recorder.flush()
+    with record_traces(on_trace=lambda _: sys.exit(3), inline=inline) as recorder:
+        assert asyncio.run(run()) == "3"
+    assert len(recorder.traces) == 1
 
 
 def test_a_recorder_lets_nothing_out_but_a_person() -> None:
@@ -251,20 +249,23 @@ def test_a_recorder_lets_nothing_out_but_a_person() -> None:
     def fail(kind: type[BaseException]) -> None:
         raise kind
 
-    recorder = TraceRecorder()
-    assert recorder._safely("x", fail, SystemExit) is None
+    recorder = TraceRecorder().attach()
+    spans = recorder._spans
+    assert spans is not None
+    spans._safely("x", fail, SystemExit)
     with pytest.raises(KeyboardInterrupt):
-        recorder._safely("x", fail, KeyboardInterrupt)
+        spans._safely("x", fail, KeyboardInterrupt)
+    recorder.detach()
 
 
 def test_a_reply_beyond_measure_is_read_in_part() -> None:
     """Of a reply beyond the cap the recorder reads the start, and the trace says so."""
-    recorder = TraceRecorder()
 
     async def run() -> None:
-        await recorder.record(start(function("{" * 100_001)))
+        await start(function("{" * 100_001))
 
-    asyncio.run(run())
+    with record_traces() as recorder:
+        asyncio.run(run())
     assert recorder.last is not None
     assert recorder.last.metadata["read_up_to"] == 100_000
     assert recorder.last.metadata["cut_steps"] == [0]

@@ -9,7 +9,7 @@ import random
 import tracemalloc
 from typing import Any
 
-from llama_index_loopmend.recorder import TraceRecorder, record_traces
+from llama_index_loopmend.recorder import record_traces
 
 from .agents import FINISH, react, start
 
@@ -19,13 +19,11 @@ TASKS = 200
 
 def test_many_tasks_of_which_some_are_cancelled() -> None:
     """The runs of 200 tasks are recorded apart, wherever half of them are cancelled."""
-    recorder = TraceRecorder(max_traces=10_000)
     moments = random.Random(3)  # noqa: S311 - seeded, and no secret
 
     async def one(number: int) -> str:
         handler = start(react(FINISH), question=str(number))
         try:
-            await recorder.record(handler)
             return str(await handler)
         except asyncio.CancelledError:
             await handler.cancel_run()
@@ -38,7 +36,8 @@ def test_many_tasks_of_which_some_are_cancelled() -> None:
             task.cancel()
         return await asyncio.gather(*tasks, return_exceptions=True)
 
-    ended = asyncio.run(run())
+    with record_traces(max_traces=10_000) as recorder:
+        ended = asyncio.run(run())
     assert {str(one) for one in ended[1::2]} == {"3"}
     answered = [trace for trace in recorder.traces if trace.answer == "3"]
     assert len({trace.id for trace in answered}) == len(answered) >= TASKS // 2
