@@ -1,7 +1,7 @@
 """A checkout sets itself up, whatever happened to the last try; nothing is downloaded here.
 
 The Makefile runs with a stand-in for Python that makes an environment of stand-ins. Each notes what
-it is asked for, leaves half of its work when it is told to hang, and refuses to go on from such a half.
+it is asked for, leaves half of its work when told to hang, and refuses to go on from such a half.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ work() {{  # stage, what to make
 }}
 case "$1 $2" in
   "-c "*) exec {sys.executable} "$@" ;;
-  "-m venv") rm -rf .venv; mkdir -p .venv/bin; work venv .venv/pyvenv.cfg; cp "$0" .venv/bin/python ;;
+  "-m venv")
+    rm -rf .venv; mkdir -p .venv/bin; work venv .venv/pyvenv.cfg; cp "$0" .venv/bin/python ;;
   "-m pip") work pip .venv/uv; cp "$0" .venv/bin/uv ;;
   "pip install") work uv .venv/installed; echo "$@" >> log ;;
   "-m demo") test -e .venv/installed && echo "the demo runs" ;;
@@ -102,9 +103,7 @@ def interrupt(checkout: Path, stage: str, by: signal.Signals) -> None:
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGKILL])
 @pytest.mark.parametrize("stage", STAGES)
-def test_an_interrupted_set_up_is_made_good(
-    checkout: Path, stage: str, by: signal.Signals
-) -> None:
+def test_an_interrupted_set_up_is_made_good(checkout: Path, stage: str, by: signal.Signals) -> None:
     """Whichever stage was interrupted, the same command works the next time."""
     interrupt(checkout, stage, by)
     code, printed = made(checkout)
@@ -116,7 +115,7 @@ def test_an_interrupted_set_up_is_made_good(
 
 def test_the_first_run_says_what_it_downloads(checkout: Path) -> None:
     """Before anything is fetched, the user learns how much it will be; the demo needs less."""
-    for target, size in (("demo", 80), ("install", 150)):
+    for target, size in (("demo", 80), ("install", 170)):
         shutil.rmtree(checkout / ".venv", ignore_errors=True)
         printed = made(checkout, target)[1]
         assert printed[0].startswith(f"Setting up .venv. The first run downloads about {size} MB")
