@@ -89,6 +89,7 @@ lint: ready-dev ready-pyright ## Check style, types and import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	PYTHONPATH=core:integrations $(BIN)/lint-imports
 
 check: ready-dev ## Check style, types and the tests of what changed since main, in under a minute

@@ -36,7 +36,7 @@ _EXAMPLE: Final = re.compile(r"^( *)>>> .*(?:\n *\S.*)*", re.MULTILINE)
 _CODE: Final = re.compile(r"^(?P<fence>`{3,}).*?^(?P=fence)`*$", re.DOTALL | re.MULTILINE)
 
 
-class Examples(griffe.Extension):  # type: ignore[misc]  # untyped where it is not installed
+class Examples(griffe.Extension):
     """Shows the examples of a docstring as code, wherever they stand in it."""
 
     def on_object(self, *, obj: griffe.Object, **_: object) -> None:

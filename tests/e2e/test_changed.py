@@ -37,6 +37,18 @@ def test_a_file_that_nothing_is_named_after_has_none() -> None:
     assert changed.covering(Path("LICENSE"), TESTS) == []
 
 
+def test_it_ends_in_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tests that take too long are stopped, and the user learns that not all ran."""
+    monkeypatch.setattr(changed, "changed", lambda: [Path("core/loopmend/wire.py")])
+    assert changed.main(seconds=0.01) == 0
+    assert "Stopped after 0.01 seconds" in capsys.readouterr().out
+    monkeypatch.setattr(changed, "changed", list)
+    assert changed.main() == 0
+    assert "No test is named after what changed" in capsys.readouterr().out
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 def test_what_changed_is_what_git_says(tmp_path: Path) -> None:
     """Committed, edited and new files count; deleted, ignored and unchanged ones do not."""

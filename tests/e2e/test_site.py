@@ -18,8 +18,8 @@ def test_every_page_is_in_the_menu() -> None:
     menu = json.dumps(site.on_config(load_config(str(ROOT / "mkdocs.yml"))).nav)
     for page in ROOT.glob("docs/*.md"):
         assert f'"{page.name}"' in menu
-    for page in ("notebooks/1-reading.md", "api/loopmend.md", "CHANGELOG.md"):
-        assert f'"{page}"' in menu
+    for name in ("notebooks/1-reading.md", "api/loopmend.md", "CHANGELOG.md"):
+        assert f'"{name}"' in menu
 
 
 @pytest.mark.parametrize(

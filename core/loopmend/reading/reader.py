@@ -169,7 +169,7 @@ class _Reading:
     def native(self, calls: Sequence[Any]) -> Turn:
         """Read calls that came beside the text."""
         made, failure = native_calls_in(calls, len(self.text))
-        turn = self._fitted(made, (len(self.text),) * 2, "native", failure)
+        turn = self._fitted(made, (len(self.text), len(self.text)), "native", failure)
         said = self.said()
         return replace(turn, thought="\n".join(p for p in (self.thought, said) if p) or None)
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from enum import Enum
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from loopmend._json import MAX_DEPTH
 from loopmend.reading.turn import Failure, Repair, Turn
@@ -147,8 +147,8 @@ class Redactor:
         if isinstance(value, Enum):
             return value
         if isinstance(value, str):
-            clean: Any = self.text(value)
-            return value if clean == value else clean
+            clean = self.text(value)
+            return cast("T", value if clean == value else clean)
         if depth > MAX_DEPTH:
             msg = f"nested deeper than {MAX_DEPTH} levels"
             raise ValueError(msg)
