@@ -19,6 +19,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MAKE = shutil.which("make") or ""
 STAGES = ("venv", "pip", "uv")
+# What the make that runs these tests says to its children is not for another make.
+OUTSIDE = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
 
 pytestmark = pytest.mark.skipif(not MAKE, reason="there is no make")
 
@@ -60,12 +62,10 @@ def command(target: str) -> list[str]:
 
 def made(checkout: Path, target: str = "demo", **environment: str) -> tuple[int, list[str]]:
     """Run a target to its end; return its exit code and what it printed."""
-    # What the make that runs these tests says to its children is not for this one.
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     done = subprocess.run(
         command(target),
         cwd=checkout,
-        env=inherited | environment,
+        env=OUTSIDE | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -84,11 +84,10 @@ def asked(checkout: Path) -> list[str]:
 
 def interrupt(checkout: Path, stage: str, by: signal.Signals) -> None:
     """Stop `make demo` in the middle of a stage, as Ctrl-C or a crash of the machine does."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     running = subprocess.Popen(
         command("demo"),
         cwd=checkout,
-        env=inherited | {"HANG": stage},
+        env=OUTSIDE | {"HANG": stage},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
