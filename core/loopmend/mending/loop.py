@@ -94,7 +94,7 @@ class Mending:
             new_id: Makes an id for a call that lacks one.
         """
         self.tools = toolbox_of(tools)
-        self.form = form
+        self.form: Form = form
         self.policy = policy or RetryPolicy()
         self.wanted = schema_of(schema)
         has_form = self.wanted is not None or bool(self.tools and self.tools.tools)
@@ -311,9 +311,10 @@ class Mending:
         if words is None and self.wanted is not None:
             words = value_correction(failure, self.wanted)
         elif words is None:
+            form: Form = "json" if self._constraining else self.form
             words = correction(
                 failure,
-                "json" if self._constraining else self.form,
+                form,
                 self.tools,
                 question=self._question,
                 answer_label=self._answer_label,

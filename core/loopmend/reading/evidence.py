@@ -101,6 +101,7 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
     places = Places(text, around.start)
     tail = around.said(candidates[-1].span[1], around.end)
     last = not _sentences(_after_closing(tail))
+    lead, names = "", list[str]()
     for candidate in candidates:
         start = candidate.span[0]
         lead = around.said(places.at, start)

@@ -137,7 +137,7 @@ class _Reading(Utterance):
         """Read calls that came beside the text."""
         made, failure = native_calls_in(calls, len(self.text))
         failure = failure or self._left_in_text({call.name for call in made})
-        turn = self._fitted(made, (len(self.text),) * 2, "native", failure)
+        turn = self._fitted(made, (len(self.text), len(self.text)), "native", failure)
         said = self.said()
         return replace(turn, thought="\n".join(p for p in (self.thought, said) if p) or None)
 

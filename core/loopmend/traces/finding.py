@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -52,5 +53,6 @@ class Detector(Protocol):
     ['apology']
     """
 
+    @abstractmethod
     def __call__(self, view: View, /) -> Iterable[Finding]:
         """Look at a trace and return what was found."""

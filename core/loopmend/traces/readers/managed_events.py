@@ -32,7 +32,9 @@ def events_in(row: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the events of a row."""
     if isinstance(row, (list, tuple)) and len(row) == _PAIR and isinstance(row[0], str):
         row = row[1]
-    kind = row.get("type") if isinstance(row, Mapping) else None
+    if not isinstance(row, Mapping):
+        return
+    kind = row.get("type")
     session = kind == "session" and isinstance(row.get("agent"), Mapping)
     if session or (isinstance(kind, str) and kind.startswith(_PREFIXES)):
         yield row

@@ -1,0 +1,55 @@
+"""`make docs` builds a site that holds every page, and whose links stay inside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from mkdocs.config import load_config
+
+from tools import site
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_page_is_in_the_menu() -> None:
+    """The menu takes its pages from the index, so that a new page needs no second entry."""
+    menu = json.dumps(site.on_config(load_config(str(ROOT / "mkdocs.yml"))).nav)
+    for page in ROOT.glob("docs/*.md"):
+        assert f'"{page.name}"' in menu
+    for name in ("notebooks/1-reading.md", "api/loopmend.md", "CHANGELOG.md"):
+        assert f'"{name}"' in menu
+
+
+@pytest.mark.parametrize(
+    ("text", "folder", "page", "expected"),
+    [
+        ("[a](../CHANGELOG.md#x)", "docs", "b.md", "[a](CHANGELOG.md#x)"),
+        ("[a](docs/live.md)", ".", "CONTRIBUTING.md", "[a](live.md)"),
+        ("[a](../docs/live.md)", "notebooks", "notebooks/1.md", "[a](../live.md)"),
+        ("[a](../notebooks/1.ipynb)", "docs", "b.md", "[a](notebooks/1.md)"),
+        ("[a](../Makefile)", "docs", "b.md", "a (`Makefile`)"),
+        ("[a](https://b.c)", "docs", "b.md", "[a](https://b.c)"),
+        ("```\n[a](../Makefile)\n```\n", "docs", "b.md", "```\n[a](../Makefile)\n```\n"),
+    ],
+)
+def test_links_lead_to_pages_of_the_site(text: str, folder: str, page: str, expected: str) -> None:
+    """A link to a file of the repository leads to its page, or is only its name."""
+    assert site.relinked(text, ROOT / folder, Path(page)) == expected
+
+
+def test_examples_are_code() -> None:
+    """The examples of a docstring become blocks of code, where they stand."""
+    shown = site.fenced("So:\n\n    >>> 1 + 1\n    2\n\nIt is.")
+    assert shown == "So:\n\n    ```pycon\n    >>> 1 + 1\n    2\n    ```\n\nIt is."
+
+
+def test_a_notebook_is_a_page() -> None:
+    """Words, code and what the code printed are all on it."""
+    cells = [
+        {"cell_type": "markdown", "source": ["# A\n", "b"]},
+        {"cell_type": "code", "source": ["1"], "outputs": [{"data": {"text/plain": ["2"]}}]},
+    ]
+    page = site.notebook(json.dumps({"cells": cells}))
+    assert page == "# A\nb\n\n```python\n1\n```\n\n```text\n2\n```"
