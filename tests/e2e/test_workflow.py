@@ -37,7 +37,7 @@ def test_each_command_is_a_make_target(job: str) -> None:
 
 
 def test_what_a_release_needs_is_run() -> None:
-    """Lint, site, tests, install variants, lowest versions, distribution and audit are all there."""
+    """Lint, site, tests, install variants, lowest versions, distribution and audit are there."""
     run = {command.split()[1] for job in JOBS if job != GATE for command in commands(job)}
     assert run == {"lint", "docs", "test", "variant", "floors", "dist", "audit"}
 

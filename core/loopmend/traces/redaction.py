@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from enum import Enum
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from loopmend._json import MAX_DEPTH
 from loopmend.reading.turn import Failure, Repair, Turn
