@@ -21,7 +21,7 @@ from loopmend.reading.candidates import Candidate, Found
 from loopmend.reading.fitting import Call
 from loopmend.reading.leaves import begins_with_element, content_of, object_of
 from loopmend.reading.lexicon import Role, role_of
-from loopmend.reading.marks import TAG, argument_start
+from loopmend.reading.marks import BENT, TAG, argument_start
 from loopmend.reading.nodes import Kind, Node
 from loopmend.reading.scalars import Tear
 from loopmend.reading.tools import Toolbox
@@ -114,8 +114,20 @@ class Body:
         arguments = content_of(self.text, sibling, None)
         span = (self.node.start, sibling.end)
         torn = Tear.WHOLE if sibling.closed else Tear.CUT
-        call = Call(name, arguments, span, raw=isinstance(arguments, dict), torn=torn)
+        repairs: tuple[Repair, ...] = ()
+        if torn and self._stops_at_input(sibling, arguments):
+            torn, repairs = Tear.WHOLE, (Repair("missing end tag", (sibling.stop, sibling.end)),)
+        raw = isinstance(arguments, dict)
+        call = Call(name, arguments, span, raw=raw, torn=torn, repairs=repairs)
         return Candidate(span, [call], form="tags", shown=shown)
+
+    def _stops_at_input(self, sibling: Node, arguments: Any) -> bool:
+        """Tell whether LangChain's agent stopped the model at `</tool_input>`, as it always does."""
+        names = (self.node.name, sibling.name)
+        if names != ("tool", "tool_input") or isinstance(arguments, dict):
+            return names == ("tool", "tool_input")
+        plain = arguments.strip()
+        return bool(plain) and plain[0] not in "{[\"'" and "<" not in plain
 
     def _is_token(self, node: Node) -> bool:
         plain = node.token and node.role in (Role.END, Role.NOISE, Role.SAY, None, Role.FILLER)
@@ -242,6 +254,8 @@ class Body:
         found, value, twice, whole = arguments
         node = self.node
         repairs: list[Repair] = list(value.repairs) if value else []
+        if BENT.match(self.text, node.start):
+            repairs.append(Repair("start tag", (node.start, node.begin)))
         torn = value.torn if value else Tear.WHOLE
         if not whole:
             torn = Tear.CUT

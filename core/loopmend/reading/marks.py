@@ -36,6 +36,10 @@ HALF: Final = re.compile(
     r"</(?P=name)>",
     re.IGNORECASE,
 )
+# Llama writes `<function=f{…}</function>` and `<function(f)>{…}</function>`.
+BENT: Final = re.compile(
+    r"<(?P<name>function)(?:=(?P<open>[\w.\-]{1,64})(?=\s{0,3}\{)|\((?P<called>[\w.\-]{1,64})\)>)"
+)
 # Kimi writes a tag's name and attributes between two tokens.
 SPREAD: Final = re.compile(
     r"<\|(?P<pole>open|close)\|>(?P<name>\w{1,40})(?P<attributes>[^<>]{0,400})<\|sep\|>"
@@ -55,7 +59,7 @@ INFO: Final = re.compile(r"[ \t]*([\w+\-.]{0,30})[ \t]*")
 BLANK: Final = re.compile(r"\s*")
 THINK_END: Final = re.compile(
     rf"</[\w:]{{0,20}}?(?:{'|'.join(w for w, r in WORDS.items() if r is Role.THINK and w.isascii())})(?:_\w{{1,20}})?\s*>"
-    r"|\[/THINK\]|<\|END_THINKING\|>|<channel\|>|<\|close\|>think<\|sep\|>",
+    r"|\[/THINK\]|<\|END_THINKING\|>|<channel\|>|<\|close\|>think<\|sep\|>|<\|end_of_thought\|>",
     re.IGNORECASE,
 )
 LEAVES: Final = frozenset({Role.KEY, Role.VALUE, Role.NAME, Role.ARGUMENTS, Role.ID})
@@ -63,7 +67,7 @@ OPAQUE: Final = frozenset({Role.OBSERVATION, Role.ANSWER, Role.SAY, Role.ASK})
 THOUGHT_CHANNEL: Final = re.compile(r"\s{0,3}thought\b")
 ENDS: Final = re.compile(
     r"<\|(?:im_end|call|eot_id|eom_id|eot|eom|end|endoftext|end_of_text|return|end_of_turn"
-    r"|END_OF_TURN_TOKEN|end_message)\|>|</s>|<end_of_turn>|<eos>",
+    r"|END_OF_TURN_TOKEN|end_message)\|>|</s>|<end_of_turn>|<eos>|\[\|endofturn\|\]",
     re.IGNORECASE,
 )
 END_OF_TEXT: Final = re.compile(rf"(?:\s{{0,20}}(?:{ENDS.pattern}))+\s{{0,20}}\Z", re.IGNORECASE)
