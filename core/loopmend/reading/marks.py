@@ -15,7 +15,7 @@ _MARKUP: Final = (
 )
 # What opens a value or a call is looked at only if what stands next to it may belong to one.
 MARK: Final = re.compile(
-    rf"[`~\]<\[{{(](?:{_MARKUP}|(?<=\[)(?P<square>(?=/|\s*(?:[{{\[\"'\]]|[^\W\d]|\Z)))"
+    rf"[`~\]<\[{{(](?:{_MARKUP}|(?<=\[)(?P<square>(?=\s*(?:[{{\[\"'\]/]|[^\W\d]|\Z)))"
     r"|(?<=\{)(?P<brace>(?=\s*(?:[\"'\w}<\u201c\u2018/#$]|\Z)))|(?<=\w\()(?P<paren>))"
 )
 # Where no more tries at values are left.
@@ -52,7 +52,7 @@ LIST_OF_CALLS: Final = re.compile(r"\[\s*[\"']?[^\W\d][\w.\\\-]{0,100}\(")
 NAMED: Final = re.compile(
     r"[\[\s]{0,4}\{\s*[\"']?(?P<key>\w{1,40})[\"']?\s*:\s*[\"'](?P<name>[^\"'\n]{1,80})[\"']"
 )
-LIST_START: Final = re.compile(r"\[\s*(?:[{\[\"'\]]|\Z)")
+LIST_START: Final = re.compile(r"\[\s*(?://[^\n]{0,80}\n\s*)?(?:[{\[\"'\]]|\Z)")
 COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 FENCES: Final = {mark: re.compile(mark) for mark in ("```", "~~~")}
 INFO: Final = re.compile(r"[ \t]*([\w+\-.]{0,30})[ \t]*")

@@ -66,6 +66,8 @@ DROPPED = [
     f"<tool_call>\n{fenced('json', 'not yet ' + DELETE)}\n</tool_call>",
     f'<function_calls><!-- not yet --><invoke name="delete_file">{LEAF}</invoke></function_calls>',
     f"<tool_call><b>{DELETE}</tool_call>",
+    f'<invoke name="delete_file">\nThought:\n{LEAF}</invoke>',
+    f'<invoke name="delete_file">{LEAF}<think>not yet</invoke>',
 ]
 
 
@@ -83,6 +85,8 @@ LABELLED = [
     "<function=weather>arguments:\n<parameter=city>Oslo</parameter></function>",
     "<function=weather>weather\n<parameter=city>Oslo</parameter></function>",
     f"<function=weather>Arguments: {JSON}</function>",
+    f"<function=weather>\nArguments: {JSON}\n</function>",
+    f"<tool_call>[ // as asked\n{DESCRIBED}]</tool_call>",
     f"<tool_call>weather<tool_sep>{JSON}</tool_call>",
     "<function=weather>\n<parameter=city>Oslo</parameter>\n<!-- done -->",
 ]
