@@ -11,7 +11,7 @@ from loopmend.reading.lexicon import WORDS, Role
 # The sign stands before what kind of mark it is, so that the engine looks for nothing but signs.
 _MARKUP: Final = (
     r"(?<=`)(?P<fence>``)|(?<=`)(?P<tick>)|(?<=~)(?P<waves>~~)|(?<=\])(?P<noise><\]\w{1,20}\[>\[)"
-    r"|(?<=<)(?P<tag>(?=[\w/|\uff5c\u00a6\s][^<>]{0,2200}(?:>|</)|!--))"
+    r"|(?<=<)(?P<tag>(?=[\w/|\uff5c\u00a6\s][^<>]{0,2200}(?:>|</)|!--|function=\w))"
 )
 # What opens a value or a call is looked at only if what stands next to it may belong to one.
 MARK: Final = re.compile(

@@ -230,6 +230,7 @@ REFUSED = [
     ('<tool>weather</tool><tool_input>{"city": "Os', "truncated"),
     ("<tool>weather</tool><tool_input>Oslo<tool>search</tool>", "truncated"),
     ("<function>weather</function><arguments>Oslo", "truncated"),
+    ('<function=weather{"city": "Os', "cannot be parsed"),
     (f"<function=rocket{JSON}</function>", "no call"),
     (f"<function(rocket)>{JSON}</function>", "no call"),
     (f"<function=weather>{JSON}<function>\nHello", "Hello"),
