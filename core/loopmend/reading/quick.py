@@ -24,7 +24,7 @@ __all__ = ["CleanParts", "clean_parts", "fit_text", "fits", "is_plain", "quick_t
 _MARKUP: Constant = r"\n\r<`~*{}\[\]|:("
 _LINE: Constant = rf"[^\s{_MARKUP}](?:[^{_MARKUP}]*[^\s{_MARKUP}])?"
 _INPUT: Constant = rf"[^\s{_MARKUP}\"'=](?:[^{_MARKUP}\"=]*[^\s{_MARKUP}\"'=])?"
-_ANSWER: Constant = r"[^\s<`*{\[](?:[^\n\r<`]*[^\s<`\]])?"
+_ANSWER: Constant = r"[^\s<`*{\[](?:[^\n\r<`]*[^\s<`])?"
 _REACT: Constant = re.compile(
     rf"Thought: (?P<thought>{_LINE})[ ]?\n"
     rf"(?:Action: (?P<name>[A-Za-z_](?:[\w.\-]*\w)?)[ ]?\nAction Input: (?P<input>{_INPUT})"
@@ -66,7 +66,8 @@ def clean_parts(text: str) -> CleanParts | None:
         return None
     thought, name, given, answer = match.groups()
     if answer is not None:
-        return CleanParts(thought, None, answer, match.start("answer") - 1)
+        ended = answer.endswith("|]")  # perhaps a token
+        return None if ended else CleanParts(thought, None, answer, match.start("answer") - 1)
     return None if name.lower() in _REFUSED else CleanParts(thought, name, given, 0)
 
 
