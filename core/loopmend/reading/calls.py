@@ -40,6 +40,11 @@ _GOES_ON: Final = re.compile(r"<\|(?:start|channel)|<\|im_start\|>assistant|<\|s
 _ONLY_TOKENS: Final = re.compile(r"(?:<[|/][^<>]{1,30}>\s*)+\Z")
 _SPEAKER: Final = re.compile(r"[ \t]*(\w+)")
 _CHANNEL: Final = re.compile(r"\s*(\w+)[^<]{0,80}")
+_WRAPPERS: Final = (Role.FORMAT, Role.CALL, Role.SAY, Role.FILLER)
+_HOLDS_MORE: Final = "a code block that holds more than the call"
+_TOOL_CODE: Final = ("tool", "code")
+_CODE_BLOCK: Final = "a code block"
+_FOREIGN: Final = re.compile(r"\s*<[?!\w]")
 _LOOK_BACK: Final = 200
 _MOST_CANDIDATES: Final = 400
 
@@ -143,8 +148,11 @@ class _Collector:
             return None
         start = node.start - len(before) + name.start("name")
         value = verified(self.text, value)
+        form = "json"
+        if before == f">>>{name['name']}\n" and start == len(">>>") and node.end >= self.last:
+            start, form = 0, "tags"  # Functionary's form
         call = Call.of_value(name["name"], value.value, (start, node.end), value)
-        return Candidate((start, node.end), [call])
+        return Candidate((start, node.end), [call], form=form)
 
     def described(self, value: Value, *, marked: bool) -> Candidate | None:
         described = describe(value, self.tools, marked=marked)
@@ -189,32 +197,64 @@ class _Collector:
     def _fence(self, node: Node, shown: str | None) -> None:
         info = node.name if node.kind is Kind.FENCE else ""
         role = role_of(info) if info else Role.FORMAT
-        if self._is_all(node) and role in (Role.FORMAT, Role.CALL, Role.SAY, Role.FILLER):
-            before = len(self.found.candidates), self.found.headers
-            self.sequence(node, shown)
-            if before != (len(self.found.candidates), self.found.headers):
-                self.found.noise += [(node.start, node.begin), (node.stop, node.end)]
+        if words_of(info) == _TOOL_CODE:
+            self._unprint(node)
+        if role in _WRAPPERS and self._is_all(node):
+            self._wrapper(node, shown)
             return
-        first = len(self.found.candidates)
+        first, leftovers = len(self.found.candidates), len(self.found.leftovers)
         if role is Role.SHOWN:
             shown = "an example"
-        elif role not in (Role.FORMAT, Role.CALL, Role.SAY, Role.FILLER):
-            shown = shown or "a code block"
+        elif role not in _WRAPPERS:
+            shown = shown or _CODE_BLOCK
         self.sequence(node, shown)
-        inside = self.found.candidates[first:]
-        if not inside:
-            return
-        covered = [c.span for c in inside]
-        outside = _outside(self.text, (node.begin, node.stop), [*covered, *self.found.noise])
-        words = outside.strip(" \t\n,;`")
+        if shown == _CODE_BLOCK or self._is_foreign(node):
+            del self.found.leftovers[leftovers:]  # part of an answer
+        self._place(node, self.found.candidates[first:])
+
+    def _place(self, node: Node, inside: list[Candidate]) -> None:
+        """Note of calls in a block whether it holds more; else its marks are theirs."""
+        words = self._beside(node, inside) if inside else ""
         for candidate in inside:
             if words and candidate.shown is None:
-                candidate.shown = "a code block that holds more than the call"
+                candidate.shown = _HOLDS_MORE
             if not node.closed and candidate.span[1] < self.last:
-                candidate.shown = candidate.shown or "a code block"
-        if not words:
+                candidate.shown = candidate.shown or _CODE_BLOCK
+        if inside and not words:
             inside[0].span = (node.start, inside[0].span[1])
             inside[-1].span = (inside[-1].span[0], node.end)
+
+    def _is_foreign(self, node: Node) -> bool:
+        """Tell whether a block starts with markup of another language, such as `<bean>`."""
+        first = node.children[0].start if node.children else node.begin
+        return _FOREIGN.match(self.text, node.begin, first) is not None
+
+    def _wrapper(self, node: Node, shown: str | None) -> None:
+        """Read a block that holds all that is said: its marks say nothing if calls stand in it."""
+        first, headers = len(self.found.candidates), self.found.headers
+        self.sequence(node, shown)
+        inside = self.found.candidates[first:]
+        if inside and all(c.loose for c in inside) and self._beside(node, inside):
+            for candidate in inside:  # a program that calls what it defines
+                candidate.shown = candidate.shown or _HOLDS_MORE
+                candidate.loose = words_of(node.name) != _TOOL_CODE
+            return
+        if inside or headers != self.found.headers:
+            self.found.noise += [(node.start, node.begin), (node.stop, node.end)]
+
+    def _beside(self, node: Node, inside: list[Candidate]) -> str:
+        """Return what a block holds beside its calls."""
+        covered = [*(c.span for c in inside), *self.found.noise]
+        return _outside(self.text, (node.begin, node.stop), covered).strip(" \t\n,;`")
+
+    def _unprint(self, node: Node) -> None:
+        """Take the calls that Gemma prints, `print(f(a=1))`, as the calls they are."""
+        for call in node.children:
+            start = call.start - len("print(")
+            before = self.text[max(node.begin, start - _LOOK_BACK) : call.start]
+            alone = before.rpartition("\n")[2].strip() == "print("
+            if call.kind is Kind.PYTHON and alone and self.text.startswith(")", call.end):
+                call.start, call.end = start, call.end + 1
 
     def _is_all(self, node: Node) -> bool:
         """Tell whether a node holds all that is said: then it is a wrapper, not a quotation."""

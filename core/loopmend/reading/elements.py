@@ -21,6 +21,7 @@ from loopmend.reading.candidates import Candidate, Found
 from loopmend.reading.fitting import Call
 from loopmend.reading.leaves import begins_with_element, content_of, object_of
 from loopmend.reading.lexicon import Role, role_of
+from loopmend.reading.marks import BENT, TAG, argument_start
 from loopmend.reading.nodes import Kind, Node
 from loopmend.reading.scalars import Tear
 from loopmend.reading.tools import Toolbox
@@ -30,6 +31,8 @@ from loopmend.reading.values import Value, verified
 __all__ = ["Body"]
 
 _NUMBERED: Final = re.compile(r"(?:functions\.)?([^\W\d][\w.\-]*):\d{1,4}")
+_NAME: Final = re.compile(r"[^\W\d][\w.\-:]{0,80}")
+_AROUND_NAME: Final = re.compile(r"(?:functions\.|call:)?\s*(?::\d{1,4})?[:,]?")
 _CALL_PREFIX: Final = re.compile(r"\Acall:\s*", re.IGNORECASE)
 _CDATA: Final = re.compile(r"\s*<!\[CDATA\[((?:(?!]]>).)*)]]>\s*", re.DOTALL)
 _TRUNCATED: Final = "The call is cut off."
@@ -87,12 +90,14 @@ class Body:
         pythons = [c for c in _opened(children) if c.kind is Kind.PYTHON]
         headers = [c for c in children if c.kind is Kind.HEADER]
         pieces = self._pieces()
+        if several := self._named_in_turn(children):
+            return several
         if name is None and pieces and not headers:
             name = self._prefix(pieces, children)
         if name is not None:
             return [self._named(name, children, values, pieces)]
         if values or pythons:
-            return self._described(values, pythons, pieces)
+            return self._described(values, pythons, children)
         if headers:
             first = len(self.collector.found.candidates)
             self.collector.sequence(node, None)
@@ -109,8 +114,20 @@ class Body:
         arguments = content_of(self.text, sibling, None)
         span = (self.node.start, sibling.end)
         torn = Tear.WHOLE if sibling.closed else Tear.CUT
-        call = Call(name, arguments, span, raw=isinstance(arguments, dict), torn=torn)
+        repairs: tuple[Repair, ...] = ()
+        if torn and self._stops_at_input(sibling, arguments):
+            torn, repairs = Tear.WHOLE, (Repair("missing end tag", (sibling.stop, sibling.end)),)
+        raw = isinstance(arguments, dict)
+        call = Call(name, arguments, span, raw=raw, torn=torn, repairs=repairs)
         return Candidate(span, [call], form="tags", shown=shown)
+
+    def _stops_at_input(self, sibling: Node, arguments: Any) -> bool:
+        """Tell whether LangChain's agent stopped the model at `</tool_input>`, as it always does."""
+        names = (self.node.name, sibling.name)
+        if names != ("tool", "tool_input") or isinstance(arguments, dict):
+            return names == ("tool", "tool_input")
+        plain = arguments.strip()
+        return bool(plain) and plain[0] not in "{[\"'" and "<" not in plain
 
     def _is_token(self, node: Node) -> bool:
         plain = node.token and node.role in (Role.END, Role.NOISE, Role.SAY, None, Role.FILLER)
@@ -137,27 +154,58 @@ class Body:
             beside = [self.text[a.end : b.start] for a, b in pairwise(parts)]
             beside += [self.text[self.node.begin : parts[0].start]]
             beside += [self.text[parts[-1].end : self.node.stop]] if self.node.closed else []
-            if not all(_is_label(text) for text in beside):
+            aside = any(c.kind is Kind.CODE for c in parts)
+            if aside or not all(_is_label(text) for text in beside):
                 return [self._failed("Something next to the call cannot be parsed.")]
             made[0].span = (self.node.start, made[0].span[1])
             if self.node.closed:
                 made[-1].span = (made[-1].span[0], self.node.end)
         return made or [self._failed("The reply announces a tool call that cannot be parsed.")]
 
-    def _pieces(self) -> list[tuple[str, Role | None]]:
-        """Return the pieces of text, each with the role of the token before it."""
+    def _pieces(self, known: list[Node] | None = None) -> list[tuple[str, Role | None]]:
+        """Return the pieces of text, each with the role of the token before it.
+
+        What stands behind all nodes that are known to be parts of the call does not count if
+        nothing closes the element: it may have ended there.
+        """
+        node = self.node
+        until = node.stop if node.closed or not known else max(each.end for each in known)
         found: list[tuple[str, Role | None]] = []
-        at, role = self.node.begin, None
-        for child in self.node.children:
-            piece = _piece(self.text[at : child.start])
-            if piece:
+        at, role = node.begin, None
+        for child in [*node.children, None]:
+            piece = _piece(self.text[at : child.start if child else node.stop])
+            if piece and at < until:
                 found.append((piece, role))
-            at = child.end
-            role = child.role if child.token or child.kind is Kind.TAG else None
-        piece = _piece(self.text[at : self.node.stop])
-        if piece:
-            found.append((piece, role))
+            if child is not None:
+                at = child.end
+                role = child.role if child.token or child.kind is Kind.TAG else None
         return found
+
+    def _named_in_turn(self, children: list[Node]) -> list[Candidate]:
+        """Read `[TOOL_CALLS]f{…}g{…}`: several names behind a token, each right before an object."""
+        if not self.node.token or len(children) < 2:  # noqa: PLR2004 - one call is read elsewhere
+            return []
+        made: list[Candidate] = []
+        at = self.node.begin
+        for child in children:
+            name = self.text[at : child.start].strip()
+            if (
+                child.value is None
+                or not isinstance(child.value.value, dict)
+                or not self._is_name(name)
+            ):
+                return []
+            value = verified(self.text, child.value)
+            span = (at if made else self.node.start, child.end)
+            made.append(
+                Candidate(span, [Call.of_value(name, value.value, span, value)], form="tags")
+            )
+            at = child.end
+        return [] if self.text[at : self.node.stop].strip() else made
+
+    def _is_name(self, text: str) -> bool:
+        known = self.collector.tools
+        return _NAME.fullmatch(text) is not None if known is None else known.find(text) is not None
 
     def _prefix(self, pieces: list[tuple[str, Role | None]], children: list[Node]) -> str | None:
         """Return the name that stands before the arguments."""
@@ -181,7 +229,7 @@ class Body:
         known = self.collector.tools
         if known is not None and known.find(name) is not None:
             return name
-        return name if re.fullmatch(r"[^\W\d][\w.\-:]{0,80}|\d{1,3}", name) else None
+        return name if _NAME.fullmatch(name) or re.fullmatch(r"\d{1,3}", name) else None
 
     def _first(self, children: list[Node]) -> int:
         return children[0].start if children else self.node.stop
@@ -206,6 +254,8 @@ class Body:
         found, value, twice, whole = arguments
         node = self.node
         repairs: list[Repair] = list(value.repairs) if value else []
+        if BENT.match(self.text, node.start):
+            repairs.append(Repair("start tag", (node.start, node.begin)))
         torn = value.torn if value else Tear.WHOLE
         if not whole:
             torn = Tear.CUT
@@ -255,12 +305,15 @@ class Body:
         if any(c.kind is Kind.FENCE and not c.children and self._holds_text(c) for c in children):
             message = f"The arguments of `{name[:80]}` cannot be parsed."
             return Failure(FailurePattern.MALFORMED, message, self.span, name)
+        known = [*values, *leaves]
+        if known and (
+            not self._only_names(name, self._pieces(known)) or self._holds_more(children, known)
+        ):
+            message = f"Something next to the arguments of `{name[:80]}` cannot be parsed."
+            return Failure(FailurePattern.MALFORMED, message, self.span, name)
         if leaves and not values:
             return self._leaves(leaves)
         if len(values) == 1 and not leaves:
-            if self.node.closed and not self._only_names(name, pieces):
-                message = f"Something next to the arguments of `{name[:80]}` cannot be parsed."
-                return Failure(FailurePattern.MALFORMED, message, self.span, name)
             value = values[0].value
             assert value is not None
             value = verified(self.text, value)
@@ -275,8 +328,36 @@ class Body:
     def _only_names(name: str, pieces: list[tuple[str, Role | None]]) -> bool:
         """Tell whether the text beside the arguments is the name, an id or a label."""
         rest = [text for text, role in pieces if role is not Role.ID and name not in text]
-        named = [text.replace(name, "").split() for text, _ in pieces if name in text]
-        return all(_is_label(text) for text in rest) and sum(map(len, named)) <= len(named) <= 1
+        named = [text.replace(name, "", 1).strip() for text, _ in pieces if name in text]
+        return all(_is_label(text) for text in rest) and all(
+            _is_label(text) or _AROUND_NAME.fullmatch(text) for text in named
+        )
+
+    def _holds_more(self, children: list[Node], known: list[Node]) -> bool:
+        """Tell whether a comment, code or a header that is no part of the call stands in it."""
+        last = max(node.end for node in known)
+        parts = {id(node) for node in known}
+        for child in children:
+            if not self.node.closed and child.start >= last:
+                break  # nobody knows whether that still belongs to it
+            if child.kind is Kind.FENCE:
+                if any(not _is_label(text) for text in self._gaps(child)):
+                    return True
+            elif child.kind is Kind.HEADER:
+                if child.leaf or child.role is not Role.ARGUMENTS:
+                    return True
+            elif child.kind is Kind.TAG:
+                if not (child.leaf or child.token or child.role is Role.SEPARATOR):
+                    return True
+            elif id(child) not in parts:
+                return True
+        return False
+
+    def _gaps(self, node: Node) -> list[str]:
+        """Return the text between the children of a node."""
+        ends = [node.begin, *(child.end for child in node.children)]
+        starts = [*(child.start for child in node.children), node.stop]
+        return [self.text[a:b] for a, b in zip(ends, starts, strict=True)]
 
     def _holds_text(self, node: Node) -> bool:
         return bool(self.text[node.begin : node.stop].strip())
@@ -308,6 +389,9 @@ class Body:
         whole = all(leaf.closed for leaf in leaves)
         single: Any = None
         for leaf in leaves:
+            if self._swallows_call(leaf):
+                message = "An argument holds the start of another call: its end is unclear."
+                return Failure(FailurePattern.MALFORMED, message, (leaf.start, leaf.end))
             content = content_of(self.text, leaf, leaf.attributes)
             section = _CDATA.fullmatch(content) if leaf.label and isinstance(content, str) else None
             if section:
@@ -345,6 +429,14 @@ class Body:
             return found["arguments"], None, twice, whole
         return found, None, twice, whole
 
+    def _swallows_call(self, leaf: Node) -> bool:
+        """Tell whether an argument whose end is not sure holds the start tag of a call."""
+        again = argument_start(leaf.name).search(self.text, leaf.begin, leaf.stop)
+        if not leaf.guessed and again is None:
+            return False
+        tags = TAG.finditer(self.text, leaf.begin, leaf.stop)
+        return any(not t["slash"] and role_of(t["name"], every=False) is Role.CALL for t in tags)
+
     def _repeats(self, name: str) -> bool:
         """Tell whether a parameter takes several values, one child each."""
         tools = self.collector.tools
@@ -367,7 +459,7 @@ class Body:
         self,
         values: list[Node],
         pythons: list[Node],
-        pieces: list[tuple[str, Role | None]],
+        children: list[Node],
     ) -> list[Candidate]:
         """Read all calls that values or Python describe, and account for all of them."""
         made: list[Candidate] = []
@@ -384,7 +476,9 @@ class Body:
             if candidate.form != "contract":
                 candidate.form = "tags"
             made.append(candidate)
-        if self.node.closed and not all(_is_label(text) for text, _ in pieces):
+        known = [*values, *pythons]
+        beside = self._pieces(known)
+        if not all(_is_label(text) for text, _ in beside) or self._holds_more(children, known):
             return [self._failed("Something next to the call cannot be parsed.")]
         made[0].span = (self.node.start, made[0].span[1])
         end = self.node.end if self.node.closed else made[-1].span[1]
@@ -409,7 +503,7 @@ def _is_harmless(key: str, value: str) -> bool:
 def _is_label(text: str) -> bool:
     """Tell whether text beside a call only names or separates it."""
     plain = text.strip("`,;:.]})> \n").removeprefix("json").strip()
-    return not plain or role_of(plain) in (Role.CALL, Role.FORMAT, Role.TYPE)
+    return not plain or role_of(plain) in (Role.CALL, Role.FORMAT, Role.TYPE, Role.ARGUMENTS)
 
 
 def _piece(text: str) -> str:

@@ -66,11 +66,18 @@ class Scanner(ScalarScanner):
             raise LenientError(msg, self.at)
         if char == "<" and (token := self.token()):
             return self.token_string(token)
+        self._refuse_variable(char)
         found = self.bare()
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
         if is_number and self.at == len(self.text) and (self.depth or self.parentheses):
             self.tear(Tear.CUT)  # more digits may have been to come
         return found
+
+    def _refuse_variable(self, char: str) -> None:
+        """Refuse `$x` and `<x>` by their first sign: to look for their end costs the whole text."""
+        if char in "$%@<" and not self.text.startswith("<|", self.at):
+            msg = "a variable, not a value"
+            raise LenientError(msg, self.at)
 
     def _container(self, char: str) -> Any:
         self.depth += 1

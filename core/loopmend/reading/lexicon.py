@@ -70,7 +70,7 @@ _ROWS: Final[tuple[tuple[Role, str], ...]] = (
     (Role.TYPE, "type kind role"),
     (
         Role.THINK,
-        "think thinking thought thoughts reasoning reason reflection rationale scratchpad analysis"
+        "think thinking thought thoughts reasoning reason reflection rationale scratchpad scratch analysis"
         " plan gedanke überlegung pensamiento pensée pensee pensamento pensiero мысль gedachte"
         " inner criticism explanation",
     ),

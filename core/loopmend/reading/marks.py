@@ -11,11 +11,11 @@ from loopmend.reading.lexicon import WORDS, Role
 # The sign stands before what kind of mark it is, so that the engine looks for nothing but signs.
 _MARKUP: Final = (
     r"(?<=`)(?P<fence>``)|(?<=`)(?P<tick>)|(?<=~)(?P<waves>~~)|(?<=\])(?P<noise><\]\w{1,20}\[>\[)"
-    r"|(?<=<)(?P<tag>(?=[\w/|\uff5c\u00a6\s][^<>]{0,2200}(?:>|</)|!--))"
+    r"|(?<=<)(?P<tag>(?=[\w/|\uff5c\u00a6\s][^<>]{0,2200}(?:>|</)|!--|function=\w))"
 )
 # What opens a value or a call is looked at only if what stands next to it may belong to one.
 MARK: Final = re.compile(
-    rf"[`~\]<\[{{(](?:{_MARKUP}|(?<=\[)(?P<square>(?=/|\s*(?:[{{\[\"'\]]|[^\W\d]|\Z)))"
+    rf"[`~\]<\[{{(](?:{_MARKUP}|(?<=\[)(?P<square>(?=\s*(?:[{{\[\"'\]/]|[^\W\d]|\Z)))"
     r"|(?<=\{)(?P<brace>(?=\s*(?:[\"'\w}<\u201c\u2018/#$]|\Z)))|(?<=\w\()(?P<paren>))"
 )
 # Where no more tries at values are left.
@@ -36,6 +36,10 @@ HALF: Final = re.compile(
     r"</(?P=name)>",
     re.IGNORECASE,
 )
+# Llama writes `<function=f{…}</function>` and `<function(f)>{…}</function>`.
+BENT: Final = re.compile(
+    r"<(?P<name>function)(?:=(?P<open>[\w.\-]{1,64})(?=\s{0,3}\{)|\((?P<called>[\w.\-]{1,64})\)>)"
+)
 # Kimi writes a tag's name and attributes between two tokens.
 SPREAD: Final = re.compile(
     r"<\|(?P<pole>open|close)\|>(?P<name>\w{1,40})(?P<attributes>[^<>]{0,400})<\|sep\|>"
@@ -48,14 +52,14 @@ LIST_OF_CALLS: Final = re.compile(r"\[\s*[\"']?[^\W\d][\w.\\\-]{0,100}\(")
 NAMED: Final = re.compile(
     r"[\[\s]{0,4}\{\s*[\"']?(?P<key>\w{1,40})[\"']?\s*:\s*[\"'](?P<name>[^\"'\n]{1,80})[\"']"
 )
-LIST_START: Final = re.compile(r"\[\s*(?:[{\[\"'\]]|\Z)")
+LIST_START: Final = re.compile(r"\[\s*(?://[^\n]{0,80}\n\s*)?(?:[{\[\"'\]]|\Z)")
 COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 FENCES: Final = {mark: re.compile(mark) for mark in ("```", "~~~")}
 INFO: Final = re.compile(r"[ \t]*([\w+\-.]{0,30})[ \t]*")
 BLANK: Final = re.compile(r"\s*")
 THINK_END: Final = re.compile(
     rf"</[\w:]{{0,20}}?(?:{'|'.join(w for w, r in WORDS.items() if r is Role.THINK and w.isascii())})(?:_\w{{1,20}})?\s*>"
-    r"|\[/THINK\]|<\|END_THINKING\|>|<channel\|>|<\|close\|>think<\|sep\|>",
+    r"|\[/THINK\]|<\|END_THINKING\|>|<channel\|>|<\|close\|>think<\|sep\|>|<\|end_of_thought\|>",
     re.IGNORECASE,
 )
 LEAVES: Final = frozenset({Role.KEY, Role.VALUE, Role.NAME, Role.ARGUMENTS, Role.ID})
@@ -63,7 +67,7 @@ OPAQUE: Final = frozenset({Role.OBSERVATION, Role.ANSWER, Role.SAY, Role.ASK})
 THOUGHT_CHANNEL: Final = re.compile(r"\s{0,3}thought\b")
 ENDS: Final = re.compile(
     r"<\|(?:im_end|call|eot_id|eom_id|eot|eom|end|endoftext|end_of_text|return|end_of_turn"
-    r"|END_OF_TURN_TOKEN|end_message)\|>|</s>|<end_of_turn>|<eos>",
+    r"|END_OF_TURN_TOKEN|end_message)\|>|</s>|<end_of_turn>|<eos>|\[\|endofturn\|\]",
     re.IGNORECASE,
 )
 END_OF_TEXT: Final = re.compile(rf"(?:\s{{0,20}}(?:{ENDS.pattern}))+\s{{0,20}}\Z", re.IGNORECASE)

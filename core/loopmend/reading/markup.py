@@ -19,6 +19,8 @@ _MARKUP_OF_CALLS: Final = frozenset(
     {Role.CALL, Role.ARGUMENTS, Role.KEY, Role.VALUE, Role.OBSERVATION}
 )
 
+_VOID: Final = frozenset({"input", "param"})
+
 
 class Markup(Headings):
     """Reads elements and tokens by the roles of their names."""
@@ -66,6 +68,9 @@ class Markup(Headings):
             end = marks.COMMENT.match(self.text, at).end()  # type: ignore[union-attr]
             self._add(Node(Kind.CODE, at, at, end, end, leaf=True))
             return end
+        bent = marks.BENT.match(self.text, at)
+        if bent and self._is_tool(label := bent["open"] or bent["called"]):
+            return self._element(at, bent.end(), bent["name"], label, None, closes=False)
         half = marks.HALF.match(self.text, at) if self._in_call() else None
         return self._half(half) if half else at + 1
 
@@ -163,9 +168,11 @@ class Markup(Headings):
         if token and role not in (Role.CALL, Role.OBSERVATION):
             return self._single(node, end)
         if role in marks.LEAVES and (self._in_call() or role is Role.ARGUMENTS):
+            if self._is_html(node, end):
+                return self._inert(start, end)
             return self._argument(node, end)
         if role is Role.CALL:
-            if self._is_doubled(node):
+            if self._is_last(node) or self._is_doubled(node):
                 node.kind = Kind.NOISE
                 return self._single(node, end)
             self._push(node)
@@ -182,6 +189,11 @@ class Markup(Headings):
         if role in marks.OPAQUE:
             return self._leaf(node, marks.closing(node.name), end)
         return self._inert(start, end)
+
+    def _is_html(self, node: Node, end: int) -> bool:
+        """Tell whether `<input type="text">` is HTML's: in no call, and nothing closes it."""
+        void = node.name.lower() in _VOID and any(key != "name" for key in node.attributes)
+        return void and not self._in_call() and self._close_of(node.name, end) == -1
 
     def _is_mentioned(self, start: int, end: int) -> bool:
         """Tell whether a token is a word of a sentence that goes on."""
@@ -289,6 +301,20 @@ class Markup(Headings):
         node.closed = True
         node.kind = Kind.NOISE
         return self._single(node, end)
+
+    def _is_last(self, node: Node) -> bool:
+        """Tell whether `<function>` behind the value of `<function=f>` is its end tag, mistyped."""
+        if node.label or node.attributes or len(self.stack) == 1:
+            return False
+        opened = self.stack[-1]
+        named = opened.valued and opened.name == node.name and not opened.token
+        last = opened.children[-1] if named and opened.children else None
+        if last is None or last.kind is not Kind.VALUE or not last.closed:
+            return False
+        if not _is_blank(self.text, last.end, node.start) or node.begin < self.said_end:
+            return False
+        self._pop(opened, node.start, node.start, closed=False)
+        return True
 
     def _is_doubled(self, node: Node) -> bool:
         """Tell whether a start tag is written twice; else end an open element of its name.

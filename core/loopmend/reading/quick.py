@@ -75,7 +75,8 @@ def clean_parts(text: str) -> CleanParts | None:
         return None
     thought, name, given, answer = match.groups()
     if answer is not None:
-        return CleanParts(thought, None, answer, match.start("answer") - 1)
+        ended = answer.endswith("|]")  # perhaps a token
+        return None if ended else CleanParts(thought, None, answer, match.start("answer") - 1)
     return None if name.lower() in _REFUSED else CleanParts(thought, name, given, 0)
 
 

@@ -83,7 +83,7 @@ _BEFORE: Final = (
 _NUMBER: Final = r"(?:[ \t\u00a0_]?[#(\[]?\d{1,3}[)\]]?)?"
 _HEADER: Final = re.compile(
     rf"{_BEFORE}(?P<words>(?:{_WORD})(?:[ \u00a0_\-]?(?:\d{{1,3}}[ ])?(?:{_WORD})){{0,3}})(?![^\W\d_]){_NUMBER}"
-    r"(?P<after>(?:[*_~\"'`\u201d)\]\u3011\u300d\u300f\u00bb]|</\w{1,6}>){0,4})[ \t\u00a0]*"
+    r"(?P<after>(?:[*_~\"'`\u273f\u201d)\]\u3011\u300d\u300f\u00bb]|</\w{1,6}>){0,4})[ \t\u00a0]*"
     r"(?P<sep>[:\uff1a]|=>|->|\u2192|=(?!=)|[\u2013\u2014](?=\s)|-(?=\s)|(?=\n|\Z))"
     r"(?P<tail>[ \t\u00a0]?[*_~\"'`]{1,3}(?=\s|\Z)|[*_~]{1,3}(?=[^\s*_~])|</\w{1,6}>)?",
     re.IGNORECASE,
@@ -103,7 +103,7 @@ _VERY_FAR: Final = 4000
 _BRACKETED: Final = re.compile(r"[ \t]*(?P<name>[^\W\d][\w .\-]{0,80}?)[ \t]*(?P<bracket>[\[(])")
 _STRONG: Final = re.compile(
     rf"^[ \t]*{_BEFORE}(?P<words>(?:{_WORD})(?:[ \u00a0_\-]?(?:\d{{1,3}}[ ])?(?:{_WORD})){{0,3}})(?![^\W\d_]){_NUMBER}"
-    r"(?:[*_~\"'`)\]\u3011\u300d\u300f\u00bb]|</\w{1,6}>){0,4}[ \t\u00a0]*(?P<sep>[:\uff1a])",
+    r"(?:[*_~\"'`\u273f)\]\u3011\u300d\u300f\u00bb]|</\w{1,6}>){0,4}[ \t\u00a0]*(?P<sep>[:\uff1a])",
     re.IGNORECASE | re.MULTILINE,
 )
 # A header needs a word that has a role: fillers alone are none.

@@ -141,6 +141,8 @@ class _Shapes:
             self.result.answer = answer
             return True
         beside = {k: item for k, item in rest.items() if k != given[0] and item != name}
+        if value.get("type") == "function_call" and "call_id" in value and _is_done(value):
+            del beside["status"]  # an item of OpenAI's Responses
         self.result.announced = True
         if not all(_may_stand_beside(key, item) for key, item in beside.items()):
             return False
@@ -318,6 +320,10 @@ class _Shapes:
     def _add(self, name: str, arguments: Any) -> None:
         self.result.announced = True
         self.result.calls.append(Call(name, arguments, self._span()))
+
+
+def _is_done(value: dict[str, Any]) -> bool:
+    return value.get("status") == "completed"
 
 
 def _is_said(key: str) -> bool:

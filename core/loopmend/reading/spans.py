@@ -36,7 +36,7 @@ _LINE_REST: Final = re.compile(r"[ \t*.;:]{0,8}(?=\n|\Z)")
 def grow(text: str, tools: Toolbox | None) -> Tree:
     """Return the tree of a text; end-of-turn tokens at its end are not part of it."""
     tail = text[-_LONGEST_TAIL:]
-    ended = marks.END_OF_TEXT.search(tail) if tail.rstrip().endswith(">") else None
+    ended = marks.END_OF_TEXT.search(tail) if tail.rstrip().endswith((">", "|]")) else None
     kept = len(text) - len(tail) + ended.start() if ended else len(text)
     return _Grower(text[:kept], tools).run()
 

@@ -44,7 +44,7 @@ SEARCH = {
         ('{"name": "search", "arguments": {"q": "x', P.TRUNCATED),
         ('{"action": "Final Answer", "action_input": "It is', P.TRUNCATED),
         ('<function name="f"><param name="a">1', P.TRUNCATED),
-        ("<tool>search</tool><tool_input>x", P.TRUNCATED),
+        ('<tool>search</tool><tool_input>{"q": "x', P.TRUNCATED),
         ("<function=f><parameter=a>1", P.TRUNCATED),
         (
             '<function name="f"><param name="a">1</param><param name="a">2</param></function>',

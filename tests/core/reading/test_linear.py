@@ -144,6 +144,7 @@ def test_growth(case: str) -> None:
     [
         *("{", '"', "<", "`", "<function=a>", "Action: a\n", "f(a=", "plain words. "),
         *("<|channel|>", '{"name":"a","arguments":{}}\n', "[", "I will ", "\r\n"),
+        *('<{"a":', "<\uff5c{a:", '{"a":<\uff5c', '<function={"a":'),
     ],
 )
 def test_a_megabyte(piece: str) -> None:
