@@ -6,7 +6,7 @@ import sys
 from contextlib import ExitStack, closing
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, Optional
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Optional
 
 from loopmend._extras import require_extra
 
@@ -55,7 +55,12 @@ app = typer.Typer(
     epilog="Exit codes: 0 fine, 1 --fail-on found something, 2 wrong usage, 3 nothing was read.",
 )
 
-Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ignore[misc]
+if TYPE_CHECKING:
+
+    class Format(str, Enum):
+        """One of the formats that are known."""
+else:
+    Format = Enum("Format", {name: name for name in FORMATS}, type=str)
 
 Paths = Annotated[list[str], typer.Argument(help="Files, folders, patterns, or - for the pipe.")]
 FormatOption = Annotated[

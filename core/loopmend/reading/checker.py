@@ -198,7 +198,7 @@ def verify_schema(schema: Mapping[str, Any]) -> None:
             ):
                 if not isinstance(pattern, str) or not _compiles(pattern):
                     raise _broken(at, "is no regular expression")
-            if key in _PARTS:
+            if key in _PARTS and isinstance(held, Mapping):
                 left += [((*at, str(name)), inner) for name, inner in held.items()]
             elif key in _CHOICES:
                 left += [((*at, nth), inner) for nth, inner in enumerate(held)]

@@ -82,9 +82,8 @@ def _no_number(literal: str) -> Any:
     raise ValueError(literal)
 
 
-_SCAN: Final = json.JSONDecoder(  # type: ignore[attr-defined]
-    object_pairs_hook=_once, parse_constant=_no_number
-).scan_once
+_DECODER: Final[Any] = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number)
+_SCAN: Final = _DECODER.scan_once
 
 
 def nests_too_deep(text: str) -> bool:
