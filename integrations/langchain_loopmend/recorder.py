@@ -239,7 +239,14 @@ register_configure_hook(_ACTIVE, inheritable=True)
 
 
 @contextmanager
-def record_traces(**options: Any) -> Iterator[TraceRecorder]:
+def record_traces(
+    *,
+    max_iterations: int | None = None,
+    max_seconds: float | None = None,
+    max_traces: int = 1000,
+    on_trace: Callable[[Trace], object] | None = None,
+    inline: bool = False,
+) -> Iterator[TraceRecorder]:
     """Record every run within the block, without passing a callback.
 
     The block sees what runs in its context: on its own thread, in the threads that LangChain and
@@ -250,8 +257,7 @@ def record_traces(**options: Any) -> Iterator[TraceRecorder]:
     Of nested blocks the innermost one records. LangGraph reports a graph's fixed stops
     (`interrupt_before`) only to recorders in the config; other interrupts show up here as well.
 
-    Args:
-        options: Those of `TraceRecorder`.
+    The arguments are those of `TraceRecorder`.
 
     >>> from langchain_core.language_models import FakeListChatModel
     >>> with record_traces() as recorder:
@@ -259,7 +265,13 @@ def record_traces(**options: Any) -> Iterator[TraceRecorder]:
     >>> recorder.last.answer
     'In Norway.'
     """
-    recorder = TraceRecorder(**options)
+    recorder = TraceRecorder(
+        max_iterations=max_iterations,
+        max_seconds=max_seconds,
+        max_traces=max_traces,
+        on_trace=on_trace,
+        inline=inline,
+    )
     token = _ACTIVE.set(recorder)
     try:
         yield recorder

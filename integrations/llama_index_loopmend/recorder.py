@@ -92,20 +92,26 @@ class TraceRecorder(KeptTraces):
 
 
 @contextmanager
-def record_traces(**options: Any) -> Iterator[TraceRecorder]:
+def record_traces(
+    *,
+    max_iterations: int | None = None,
+    max_traces: int = 1000,
+    on_trace: Callable[[Trace], object] | None = None,
+    inline: bool = False,
+) -> Iterator[TraceRecorder]:
     """Record the agent runs that start and end in this block.
 
     It does not record runs that other tasks or threads start meanwhile.
-
-    Args:
-        options: Those of `TraceRecorder`.
+    The arguments are those of `TraceRecorder`.
 
     >>> with record_traces() as recorder:
     ...     pass  # asyncio.run(…), with agents in it
     >>> recorder.traces
     ()
     """
-    recorder = TraceRecorder(**options)
+    recorder = TraceRecorder(
+        max_iterations=max_iterations, max_traces=max_traces, on_trace=on_trace, inline=inline
+    )
     token = _here.set((*_here.get(), recorder))
     spans = _added(recorder, lambda: recorder in _here.get())
     try:

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import loopmend.pytest as plugin
 from loopmend import Trace, classify_trace
 from loopmend.pytest import RecordedTraces, assert_no_findings
 
@@ -36,6 +37,16 @@ def test_what_passes_and_what_fails() -> None:
 def test_recorded_traces_may_be_none() -> None:
     """Before a run there is none."""
     assert (RecordedTraces().all, RecordedTraces().last) == ((), None)
+
+
+def test_a_framework_that_is_not_there(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A framework that nobody imported is not recorded, and does not stand in the way."""
+    monkeypatch.setattr(plugin, "_ADAPTERS", {"no_such_framework": "no_such_adapter"})
+    pytester.makeconftest('pytest_plugins = ("loopmend.pytest",)')
+    pytester.makepyfile("def test_none(loopmend_traces):\n    assert loopmend_traces.all == ()\n")
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
 
 
 TESTS = """

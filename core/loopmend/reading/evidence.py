@@ -40,8 +40,9 @@ from loopmend.reading.speech import (
 
 __all__ = ["Around", "Doubt", "merged", "why_not_meant"]
 
+# What closes a call, or says nothing behind it: an empty object, fenced or not.
 _CLOSING: Final = re.compile(
-    r"(?:\s|[`;,.*_\]})>~]|</?[\w:\-|\uff5c]{1,60}>|<[|\uff5c][^>\n]{1,60}>)*"
+    r"(?:\s|[`;,.*_\]})>~]|</?[\w:\-|\uff5c]{1,60}>|<[|\uff5c][^>\n]{1,60}>|(?:json)?\s{0,5}\{\s{0,5}\})*"
 )
 _RUNS_ON: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964][\"')\]\u201d*_`]{0,3}\s*\Z")
 _LEADS_ON: Final = (":", "\uff1a", ",", "-", "\u2013", "\u2014")

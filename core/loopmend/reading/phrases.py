@@ -211,7 +211,7 @@ REFERENCE: Final = re.compile(
 )
 # What a finished sentence points with at a text that follows it.
 POINTS: Final = re.compile(
-    r"(?<!for )(?<!with )(?<!about )(?<!do )(?<!doing )(?<!on )(?<!of )\b(?:this|these|those)(?=\s*(?:[?.!,:;]|$)"
+    r"(?<!for )(?<!with )(?<!about )(?<!do )(?<!doing )(?<!on )(?<!of )\b(?:this|these|those)(?=\s{0,3}[?.!:;]?\s{0,3}$"
     r"|\s+(?:is|was|are|were) (?:an?|the|what|how|from|one|just|only|taken|copied|quoted)\b)"
     r"|\b(?:the following|below(?! (?:it|the|that|this)\b)|as follows|like (?:this|so)|such as|for example|examples?|verbatim"
     r"|folgend\w*|beispiel|suivant\w*|exemple|siguiente|ejemplo|seguinte|exemplo|seguente|esempio|volgende"
@@ -296,7 +296,7 @@ DOES: Final = re.compile(
 )
 CLOSES: Final = re.compile(
     r"^(?:here (?:is|are) the (?:result|output)s?\W*$|that(?:'s| is) (?:all|it)\b|(?:please|kindly) (?:wait|hold|stay|stand by|bear with me|give me)|hold on|hang on|one (?:moment|second|sec|minute)|just a (?:moment|second|sec|minute)|a moment"
-    r"|stand ?by|thank(?:s| you)|thanks|(?:i(?:'m| am) )?(?:now )?a?waiting(?: for)? (?:the |its |your )?(?:\w+ )?(?:results?|response|output|tool|reply|answer)"
+    r"|stand ?by|thank(?:s| you)|thanks|(?:i(?:'m| am) )?(?:now )?a?waiting(?: for)? (?:the |its |your )?(?:\w+ )?(?:results?|response|output|tool|reply|answer)|(?:now )?waiting for (?:that|it|this|the \w+) to (?:finish|complete|return|run)"
     r"|back in a|be right back|brb|this (?:may|might|should|will) (?:only )?take|bear with me|in progress|working on it|on it|let me know if (?:you (?:need|have|want (?:anything|something))|there(?:'s| is)|anything)"
     r"|feel free to ask|hope (?:this|that) helps|i(?:'ll| will) (?:wait|be right back|be back|let you know|get back|report|update|keep you)"
     r"|ich (?:melde mich|gebe bescheid|warte)|je (?:reviens|vous tiens|te tiens)|te (?:aviso|avisaré)|volto já|ti (?:aggiorno|faccio sapere)"

@@ -89,17 +89,18 @@ _CAPS: Final = re.compile(
 )
 # Names of exceptions tell more than their messages, which speak of anything.
 _CAP_ERRORS: Final = re.compile(
-    r"\A(?:\w*(?:Recursion|Usage|Turns?|Steps?|Iterations?|CallLimit|CallsLimit|MaxTurns)\w*:"
+    r"\A(?:\w{0,60}(?:Recursion|Usage|Turns?|Steps?|Iterations?|CallLimit|CallsLimit|MaxTurns)\w{0,60}:"
     r"|\w*: .{0,200}?(?:Recursion limit of|Max(?:imum)? (?:number of )?(?:iterations|steps|turns)"
     r"|Reached max(?:imum)? (?:iterations|steps|turns)))",
     re.IGNORECASE | re.DOTALL,
 )
 _TIME_ERRORS: Final = re.compile(
-    r"\A(?:\w*(?:Time(?:d)?_?out|DeadlineExceeded)\w*:|\w*: .{0,200}?\b(?:timed out|time limit)\b)",
+    r"\A(?:\w{0,60}(?:Time(?:d)?_?out|DeadlineExceeded)\w{0,60}:"
+    r"|\w*: .{0,200}?\b(?:timed out|time limit)\b)",
     re.IGNORECASE | re.DOTALL,
 )
 _PARSE_ERRORS: Final = re.compile(
-    r"\A(?:\w*(?:OutputParser|ParseException|ParsingError|NormalizationError)\w*:"
+    r"\A(?:\w{0,60}(?:OutputParser|ParseException|ParsingError|NormalizationError)\w{0,60}:"
     r"|\w*: .{0,200}?(?:Could not parse (?:LLM|function|tool)|code (?:parsing|blob)"
     r"|Invalid Format:))",
     re.IGNORECASE | re.DOTALL,

@@ -454,6 +454,7 @@ def test_the_command_runs(
     assert stopped.value.code in (None, 0)
     assert capsys.readouterr().out.count("\n") == 1
     for name in ("__main__", "loopmend.__main__"):
+        monkeypatch.delitem(sys.modules, "loopmend.__main__", raising=False)
         with suppress(SystemExit):
             runpy.run_module("loopmend", run_name=name)
         assert capsys.readouterr().out.count("\n") == (name == "__main__")

@@ -34,6 +34,8 @@ MEANT = [
     "ok so you said it can go. ill just clear it then\n\n{}",
     "alrighty sure, lets get rid of it\n\n{}",
     "Next action:\n{}",
+    "You own it and have approved this, so I can go ahead.\n\n{}",
+    "{}\n\nbrb, waiting for that to finish",
     "sure no problem clearing it for you\n\n{}",
     "disk full -> clearing the folder\n\n{}",
     "{}\n\n\u23f3 one moment...",

@@ -97,6 +97,8 @@ def test_stores_of_our_own(tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     assert "no store of traces" in reasons(tmp_path / "other.db")[0]
+    gone = list(files._stored(tmp_path / "gone.db"))
+    assert "unable to open" in gone[0][1].reason
     connection = sqlite3.connect(store)
     connection.execute("INSERT INTO traces (body) VALUES ('{torn'), (x'00')")
     connection.commit()
