@@ -720,7 +720,7 @@ def test_record_traces() -> None:
     assert [len(t.steps) for t in (*outer.traces, *inner.traces)] == [2, 2]
     assert outer.traces[0].limits.max_iterations == 7
     assert len(context._configure_hooks) == before
-    with pytest.raises(TypeError, match="bogus"), record_traces(bogus=1):
+    with pytest.raises(TypeError, match="bogus"), record_traces(bogus=1):  # type: ignore[call-arg]
         pass
 
 
