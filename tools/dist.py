@@ -29,6 +29,8 @@ ROOT: Final = Path(__file__).parents[1]
 DIST: Final = ROOT / "dist"
 UV: Final = Path(sys.executable).with_name("uv")
 PACKAGES: Final = ("loopmend", "langchain_loopmend", "llama_index_loopmend")
+PAGE: Final = tuple(f"loopmend/rendering/page/page.{kind}" for kind in ("css", "html", "js"))
+"""The report page: its markup, style and script."""
 SOURCES: Final = (
     *(
         "LICENSE",
@@ -102,14 +104,16 @@ def check_wheel(names: Sequence[str], metadata: Message, version: str) -> None:
     require(tops == {*PACKAGES, info}, f"the wheel holds {', '.join(sorted(tops))}")
     odd = [name for name in names if not name.startswith(info) and not _belongs(name)]
     require(not odd, f"the wheel holds {', '.join(odd)}")
-    needed = [*(f"{package}/py.typed" for package in PACKAGES), f"{info}/licenses/LICENSE"]
+    marks = [f"{package}/py.typed" for package in PACKAGES]
+    needed = [*marks, *PAGE, f"{info}/licenses/LICENSE"]
     missing = [name for name in needed if name not in names]
     require(not missing, f"the wheel lacks {', '.join(missing)}")
     check_metadata(metadata, version)
 
 
 def _belongs(name: str) -> bool:
-    return name.endswith((".py", "/py.typed")) and "/test_" not in name and "/tests/" not in name
+    ours = name.endswith((".py", "/py.typed")) or name in PAGE
+    return ours and "/test_" not in name and "/tests/" not in name
 
 
 def check_metadata(metadata: Message, version: str) -> None:

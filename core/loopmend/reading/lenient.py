@@ -104,7 +104,7 @@ class Scanner(ScalarScanner):
                     msg = "no key"
                     raise LenientError(msg, self.at)
                 self.mend("wrong closing bracket", self.at)
-                if self.text[self.at + 1 : self.at + 2] not in ("}", ""):
+                if self.at + 1 < self.last and self.text[self.at + 1] != "}":
                     return found
                 self.at += 1
             else:

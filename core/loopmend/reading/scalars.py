@@ -111,10 +111,12 @@ class Tear(IntEnum):
 class ScalarScanner:
     """Reads scalars one after the other, and notes what it had to put right."""
 
-    __slots__ = ("at", "parentheses", "repairs", "stray", "text", "torn", "twice")
+    __slots__ = ("at", "last", "parentheses", "repairs", "stray", "text", "torn", "twice")
 
     def __init__(self, text: str, position: int = 0, *, parentheses: int = 0) -> None:
         self.text = text
+        self.last = len(text.rstrip())
+        """Where the last sign of the text ends: blanks behind it close nothing."""
         self.at = position
         self.parentheses = parentheses
         self.repairs: list[tuple[str, int]] = []
@@ -287,7 +289,7 @@ class ScalarScanner:
         if word[0] in "$%@<" and not word.startswith("<|"):
             msg = "a variable, not a value"
             raise LenientError(msg, start)
-        if stop == len(text):
+        if stop >= self.last:
             self.tear(Tear.CUT)
         self.mend("unquoted text", start)
         return BareName(word) if self._is_code(word) else word

@@ -175,3 +175,10 @@ def test_a_missing_comma_before_a_key() -> None:
     found = decode_value('{"a": "x" "b": 1}', 0)
     assert found.value == {"a": "x", "b": 1}
     assert [repair.what for repair in found.repairs] == ["missing comma"]
+
+
+@pytest.mark.parametrize("blanks", ["", "  ", "\n", "\r\n"])
+@pytest.mark.parametrize("text", ['{"tool": h]', '{"a": word', '["a"'])
+def test_blanks_at_the_end_close_nothing(text: str, blanks: str) -> None:
+    """What stops in the middle does so with blanks behind it, too."""
+    assert decode_at(text + blanks).torn is decode_at(text).torn is not Tear.WHOLE
