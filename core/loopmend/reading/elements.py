@@ -15,65 +15,27 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from loopmend.reading.candidates import Candidate, Found
+from loopmend.reading.candidates import Candidate
+from loopmend.reading.element_parts import ElementParts, is_label
 from loopmend.reading.fitting import Call
 from loopmend.reading.leaves import begins_with_element, content_of, object_of
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.marks import BENT, TAG, argument_start
 from loopmend.reading.nodes import Kind, Node
 from loopmend.reading.scalars import Tear
-from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern, Repair
 from loopmend.reading.values import Value, verified
 
 __all__ = ["Body"]
 
-_NUMBERED: Final = re.compile(r"(?:functions\.)?([^\W\d][\w.\-]*):\d{1,4}")
-_NAME: Final = re.compile(r"[^\W\d][\w.\-:]{0,80}")
-_AROUND_NAME: Final = re.compile(r"(?:functions\.|call:)?\s*(?::\d{1,4})?[:,]?")
-_CALL_PREFIX: Final = re.compile(r"\Acall:\s*", re.IGNORECASE)
 _CDATA: Final = re.compile(r"\s*<!\[CDATA\[((?:(?!]]>).)*)]]>\s*", re.DOTALL)
 _TRUNCATED: Final = "The call is cut off."
 
 
-class Collector(Protocol):
-    """Who reads what an element does not read itself."""
-
-    text: str
-    tools: Toolbox | None
-    found: Found
-
-    def sequence(self, parent: Node, shown: str | None) -> None:
-        """Read what stands side by side in a node."""
-
-    def described(self, value: Value, *, marked: bool) -> Candidate | None:
-        """Read what a value describes."""
-
-
-class Body:
+class Body(ElementParts):
     """What stands inside of an element or behind a token that announces a call."""
-
-    def __init__(self, collector: Collector, node: Node) -> None:
-        self.collector = collector
-        self.node = node
-        self.text = collector.text
-        if node.token and not node.closed:
-            self._end_at_last_value()
-        self.span = (node.start, node.end)
-
-    def _end_at_last_value(self) -> None:
-        """End a token that nothing closes behind its last value: prose behind it is prose."""
-        parts = (Kind.VALUE, Kind.PYTHON, Kind.FENCE)
-        last = [
-            i
-            for i, c in enumerate(self.node.children)
-            if c.kind in parts or (c.leaf and c.kind is Kind.TAG)
-        ]
-        if last:
-            self.node.children = self.node.children[: last[-1] + 1]
-            self.node.stop = self.node.end = self.node.children[-1].end
 
     def read(self) -> list[Candidate]:
         """Return all that it announces: calls, or why they cannot be read."""
@@ -129,19 +91,6 @@ class Body:
         plain = arguments.strip()
         return bool(plain) and plain[0] not in "{[\"'" and "<" not in plain
 
-    def _is_token(self, node: Node) -> bool:
-        plain = node.token and node.role in (Role.END, Role.NOISE, Role.SAY, None, Role.FILLER)
-        if plain:
-            self.collector.found.noise.append((node.start, node.end))
-        return plain
-
-    def _failed(
-        self, message: str, pattern: FailurePattern = FailurePattern.MALFORMED
-    ) -> Candidate:
-        end = self.node.end if self.node.closed else len(self.text)
-        failure = Failure(pattern, message, (self.node.start, end))
-        return Candidate((self.node.start, end), failure=failure, form="tags")
-
     def _nested(self) -> list[Candidate]:
         """Read calls within an element that holds several."""
         collector = self.collector
@@ -155,31 +104,12 @@ class Body:
             beside += [self.text[self.node.begin : parts[0].start]]
             beside += [self.text[parts[-1].end : self.node.stop]] if self.node.closed else []
             aside = any(c.kind is Kind.CODE for c in parts)
-            if aside or not all(_is_label(text) for text in beside):
+            if aside or not all(is_label(text) for text in beside):
                 return [self._failed("Something next to the call cannot be parsed.")]
             made[0].span = (self.node.start, made[0].span[1])
             if self.node.closed:
                 made[-1].span = (made[-1].span[0], self.node.end)
         return made or [self._failed("The reply announces a tool call that cannot be parsed.")]
-
-    def _pieces(self, known: list[Node] | None = None) -> list[tuple[str, Role | None]]:
-        """Return the pieces of text, each with the role of the token before it.
-
-        What stands behind all nodes that are known to be parts of the call does not count if
-        nothing closes the element: it may have ended there.
-        """
-        node = self.node
-        until = node.stop if node.closed or not known else max(each.end for each in known)
-        found: list[tuple[str, Role | None]] = []
-        at, role = node.begin, None
-        for child in [*node.children, None]:
-            piece = _piece(self.text[at : child.start if child else node.stop])
-            if piece and at < until:
-                found.append((piece, role))
-            if child is not None:
-                at = child.end
-                role = child.role if child.token or child.kind is Kind.TAG else None
-        return found
 
     def _named_in_turn(self, children: list[Node]) -> list[Candidate]:
         """Read `[TOOL_CALLS]f{…}g{…}`: several names behind a token, each right before an object."""
@@ -202,43 +132,6 @@ class Body:
             )
             at = child.end
         return [] if self.text[at : self.node.stop].strip() else made
-
-    def _is_name(self, text: str) -> bool:
-        known = self.collector.tools
-        return _NAME.fullmatch(text) is not None if known is None else known.find(text) is not None
-
-    def _prefix(self, pieces: list[tuple[str, Role | None]], children: list[Node]) -> str | None:
-        """Return the name that stands before the arguments."""
-        if self.text[self.node.begin : self._first(children)].strip() == "":
-            sep = [
-                c for c in self.node.children if c.role in (Role.SEPARATOR, Role.NAME) and c.token
-            ]
-            if not sep:
-                return None
-        names = [text for text, role in pieces if role is not Role.ID]
-        if not names:
-            return None
-        name = names[0]
-        if len(names) > 1 and role_of(name) in (Role.CALL, Role.TYPE):
-            name = names[1]
-        name = _CALL_PREFIX.sub("", name.split("\n")[0].strip()).rstrip(":").strip()
-        if self.node.token and (numbered := _NUMBERED.fullmatch(name)):
-            name = numbered[1]
-        if name.endswith(")") and "(" in name:
-            return None
-        known = self.collector.tools
-        if known is not None and known.find(name) is not None:
-            return name
-        return name if _NAME.fullmatch(name) or re.fullmatch(r"\d{1,3}", name) else None
-
-    def _first(self, children: list[Node]) -> int:
-        return children[0].start if children else self.node.stop
-
-    def _child_name(self, children: list[Node]) -> str | None:
-        for child in children:
-            if child.role is Role.NAME and child.leaf:
-                return self.text[child.begin : child.stop].strip()
-        return None
 
     def _named(
         self,
@@ -323,44 +216,6 @@ class Body:
             return self._text_body(name, pieces)
         message = f"The call to `{name[:80]}` cannot be parsed."
         return Failure(FailurePattern.MALFORMED, message, self.span, name)
-
-    @staticmethod
-    def _only_names(name: str, pieces: list[tuple[str, Role | None]]) -> bool:
-        """Tell whether the text beside the arguments is the name, an id or a label."""
-        rest = [text for text, role in pieces if role is not Role.ID and name not in text]
-        named = [text.replace(name, "", 1).strip() for text, _ in pieces if name in text]
-        return all(_is_label(text) for text in rest) and all(
-            _is_label(text) or _AROUND_NAME.fullmatch(text) for text in named
-        )
-
-    def _holds_more(self, children: list[Node], known: list[Node]) -> bool:
-        """Tell whether a comment, code or a header that is no part of the call stands in it."""
-        last = max(node.end for node in known)
-        parts = {id(node) for node in known}
-        for child in children:
-            if not self.node.closed and child.start >= last:
-                break  # nobody knows whether that still belongs to it
-            if child.kind is Kind.FENCE:
-                if any(not _is_label(text) for text in self._gaps(child)):
-                    return True
-            elif child.kind is Kind.HEADER:
-                if child.leaf or child.role is not Role.ARGUMENTS:
-                    return True
-            elif child.kind is Kind.TAG:
-                if not (child.leaf or child.token or child.role is Role.SEPARATOR):
-                    return True
-            elif id(child) not in parts:
-                return True
-        return False
-
-    def _gaps(self, node: Node) -> list[str]:
-        """Return the text between the children of a node."""
-        ends = [node.begin, *(child.end for child in node.children)]
-        starts = [*(child.start for child in node.children), node.stop]
-        return [self.text[a:b] for a, b in zip(ends, starts, strict=True)]
-
-    def _holds_text(self, node: Node) -> bool:
-        return bool(self.text[node.begin : node.stop].strip())
 
     def _text_body(
         self, name: str, pieces: list[tuple[str, Role | None]]
@@ -478,7 +333,7 @@ class Body:
             made.append(candidate)
         known = [*values, *pythons]
         beside = self._pieces(known)
-        if not all(_is_label(text) for text, _ in beside) or self._holds_more(children, known):
+        if not all(is_label(text) for text, _ in beside) or self._holds_more(children, known):
             return [self._failed("Something next to the call cannot be parsed.")]
         made[0].span = (self.node.start, made[0].span[1])
         end = self.node.end if self.node.closed else made[-1].span[1]
@@ -498,20 +353,6 @@ def _is_harmless(key: str, value: str) -> bool:
     if role is Role.TYPE:
         return role_of(value) in (Role.CALL, Role.FORMAT)
     return role in (Role.NAME, Role.ID, Role.CALL, Role.KEY, Role.ARGUMENTS)
-
-
-def _is_label(text: str) -> bool:
-    """Tell whether text beside a call only names or separates it."""
-    plain = text.strip("`,;:.]})> \n").removeprefix("json").strip()
-    return not plain or role_of(plain) in (Role.CALL, Role.FORMAT, Role.TYPE, Role.ARGUMENTS)
-
-
-def _piece(text: str) -> str:
-    """Return a piece of text without blanks, also those that are written out."""
-    plain = text.strip()
-    while plain.startswith("\\n") or plain.endswith("\\n"):
-        plain = plain.removeprefix("\\n").removesuffix("\\n").strip()
-    return plain
 
 
 def _opened(children: list[Node]) -> list[Node]:
