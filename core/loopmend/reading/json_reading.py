@@ -65,9 +65,9 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
     """Read the value out of a model's reply, or say why there is none for sure.
 
     Around the value there may be prose, fences, thinking and tags. Quotes, commas, comments and
-    literals may be off as long as what they mean is certain. Of several values it takes the first
-    that fits the schema, or without a schema the first. A key that comes twice, a value that stops
-    in the middle, a placeholder and a schema in place of a value are failures.
+    literals may be off as long as what they mean is certain. Of several values that stand apart it
+    takes the first that fits the schema, or without a schema the first. A key that comes twice, a
+    value that stops in the middle, a placeholder and a schema in place of a value are failures.
 
     Args:
         text: The reply.
