@@ -20,6 +20,8 @@ _MOST_STEPS: Final = 50_000
 _FAILED: Final = frozenset(
     ["error", "errors", "exception", "failure", "failures", "fault", "refusal", "warning"]
 )
+_SCALARS: Final = frozenset({"integer", "number", "boolean"})
+_RESULTS: Final = frozenset({Role.ANSWER, Role.OBSERVATION})
 _NOT_MEANT: Final = frozenset({Role.SHOWN, Role.THINK, Role.ASK})
 
 
@@ -55,8 +57,19 @@ def _by_fold(names: Iterable[Any]) -> dict[str, str | None]:
 class Alignment:
     """Aligns one value; says what it changed."""
 
-    def __init__(self, checker: Checker) -> None:
+    def __init__(
+        self, checker: Checker, *, strict: bool = False, written: Mapping[int, str] | None = None
+    ) -> None:
+        """Take a schema's parts.
+
+        Args:
+            checker: What knows them.
+            strict: Whether the schema's owner wants no scalar of one type turned into another.
+            written: How integers are written that JSON would not write so, such as `+47`.
+        """
         self.types = checker
+        self.strict = strict
+        self.written = written or {}
         self.repairs: list[str] = []
         self.clashes: list[Path] = []
         """Where two keys are spellings of one name, so that nobody knows which one is meant."""
@@ -76,7 +89,7 @@ class Alignment:
                 return self._alternative(value, choices, path)
         new = self._typed(value, schema, path)
         if type(new) is not type(value):
-            self._note("type", path)
+            self.note("type", path)
         if isinstance(new, dict):
             return self._object(new, schema, path)
         if isinstance(new, list):
@@ -87,23 +100,24 @@ class Alignment:
         kinds = self.types.kinds(schema)
         new = self._scalar(value, kinds)
         if kinds and not kinds & {"object", "array", "any"} and isinstance(new, dict):
-            return self._unwrapped_scalar(new, schema)
+            return self._unwrapped_scalar(new, schema, path)
         if "array" in kinds and not kinds & {"object", "any"}:
             return self._listed(new, schema, path)
         if "object" in kinds and "array" not in kinds and isinstance(new, list) and len(new) == 1:
             return new[0] if isinstance(new[0], dict) else new
         return new
 
-    def _note(self, what: str, path: Path) -> None:
+    def note(self, what: str, path: Path) -> None:
+        """Note what was changed where."""
         self.repairs.append(f"{what} of `{place(path)}`" if path else f"{what} of the value")
 
     def _option(self, value: Any, options: list[Any], path: Path) -> Any:
         if value in options:
             return value
-        if (only := _only(value)) is not None:
+        if (only := _only(value, path)) is not None:
             inner = self._option(only, options, path)
             if inner in options:
-                self._note("wrapper", path)
+                self.note("wrapper", path)
                 return inner
         if not isinstance(value, str):
             return value
@@ -113,7 +127,7 @@ class Alignment:
             meant = numbers[0] if len(numbers) == 1 else None
         if meant is None:
             return value
-        self._note("spelling", path)
+        self.note("spelling", path)
         return meant
 
     def _alternative(self, value: Any, choices: list[Any], path: Path) -> Any:
@@ -132,6 +146,8 @@ class Alignment:
         return value
 
     def _scalar(self, value: Any, kinds: set[str]) -> Any:
+        if self.strict:
+            kinds = kinds - _SCALARS if isinstance(value, str) else {"any"}
         if isinstance(value, str):
             plain = value.strip().lower()
             if "boolean" in kinds and "string" not in kinds and plain in YES_AND_NO:
@@ -146,10 +162,12 @@ class Alignment:
         if "boolean" in kinds and value in (0, 1):
             return bool(value)
         # Of a float, the digits that were written are no longer known.
-        return str(value) if "string" in kinds and isinstance(value, int) else value
+        if "string" not in kinds or isinstance(value, float):
+            return value
+        return self.written.get(value, str(value))
 
-    def _unwrapped_scalar(self, value: dict[str, Any], schema: dict[str, Any]) -> Any:
-        inner = self._scalar(_only(value), self.types.kinds(schema))
+    def _unwrapped_scalar(self, value: dict[str, Any], schema: dict[str, Any], path: Path) -> Any:
+        inner = self._scalar(_only(value, path), self.types.kinds(schema))
         return value if inner is None or not self.types.fits(inner, schema) else inner
 
     def _listed(self, value: Any, schema: dict[str, Any], path: Path) -> Any:
@@ -162,8 +180,10 @@ class Alignment:
         del self.repairs[kept:]  # the list's own turn comes
         if isinstance(item, dict) is isinstance(value, dict) and self.types.fits(item, items):
             return [value]
-        only = _only(value)
-        return only if isinstance(only, list) else value  # `{"items": […]}` for the list alone
+        if isinstance(value, dict) and len(value) == 1 and _is_meant(next(iter(value))):
+            only = next(iter(value.values()))
+            return only if isinstance(only, list) else value  # `{"items": […]}` for the list alone
+        return value
 
     def _array(self, value: list[Any], schema: dict[str, Any], path: Path) -> list[Any]:
         first = schema.get("prefixItems")
@@ -184,12 +204,12 @@ class Alignment:
         for key, name in self._renamed(value, schema, path).items():
             item = value[key]
             if name != key:
-                self._note("name", (*path, key))
+                self.note("name", (*path, key))
             wanted = properties.get(name)
             if wanted is None:
                 wanted = self._other(name, schema)
             if item is None and name not in required and self._refuses_null(wanted):
-                self._note("null", (*path, key))  # it may be left out, and was
+                self.note("null", (*path, key))  # it may be left out, and was
                 continue
             found[name] = self.aligned(item, wanted, (*path, name))
         return found
@@ -253,7 +273,7 @@ class Alignment:
             inner = self.types.from_text(inner, {"object"})
         vouched = wrapped is not value or folded(name) == folded(str(schema.get("title")))
         if isinstance(inner, dict) and inner and (vouched or self._holds(name, inner, schema)):
-            self._note("wrapper", path)
+            self.note("wrapper", path)
             return inner
         return value
 
@@ -276,11 +296,17 @@ def _is_meant(name: str) -> bool:
     return not _FAILED.intersection(words_of(name)) and role_of(name) not in _NOT_MEANT
 
 
-def _only(value: Any) -> Any:
-    """Return the only part of an object that may be no more than a wrapper."""
-    if isinstance(value, dict) and len(value) == 1 and _is_meant(next(iter(value))):
-        return next(iter(value.values()))
-    return None
+def _only(value: Any, path: Path) -> Any:
+    """Return the scalar in an object that says of it no more than its place does.
+
+    Any other name says what the scalar is, and that may be something else than what is wanted.
+    """
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    name, only = next(iter(value.items()))
+    neutral = folded(name) in ("value", folded(str(path[-1])) if path else "")
+    result = not path and role_of(name) in _RESULTS and _is_meant(name)
+    return only if neutral or result else None
 
 
 def _called(value: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:

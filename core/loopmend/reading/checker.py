@@ -10,7 +10,7 @@ from typing import Any, Final
 from loopmend.reading.coercion import Coercion
 from loopmend.reading.problem import Path, Problem, kind_of, place
 
-__all__ = ["UNCHECKED", "Checker", "options_of", "verify_schema"]
+__all__ = ["DATES", "DIGITS", "UNCHECKED", "Checker", "options_of", "verify_schema"]
 
 UNCHECKED: Final = frozenset(
     {
@@ -20,6 +20,12 @@ UNCHECKED: Final = frozenset(
 )
 """Keywords that `Checker` does not know."""
 
+DATES: Final = frozenset({"date-time", "date", "time"})
+"""Formats of text for which a validator may take digits, counted from 1970."""
+DIGITS: Final = "digits alone"
+"""What came where a date or a time was wanted: nobody knows whether it is a year or seconds."""
+
+_DIGITS: Final = re.compile(r"\s*[-+]?\d+(?:\.\d*)?\s*")
 _ARTICLES: Final = {
     "string": "a string",
     "integer": "an integer",
@@ -128,15 +134,17 @@ class Checker(Coercion):
     def _alternatives(self, value: Any, choices: list[Any], path: Path) -> list[Problem]:
         """Return the problems with the alternative that a value comes closest to."""
         best: list[Problem] | None = None
+        digits: list[Problem] = []
         for choice in choices:
             found = self._check(value, choice, path)
             if not found:
                 return found
+            digits += [problem for problem in found if problem.came == DIGITS]
             inside = [problem for problem in found if problem.path != path]
             if len(inside) == len(found) and (best is None or len(found) < len(best)):
                 best = found
         if best is None:
-            best = [Problem(path, self.expected({"anyOf": choices}), kind_of(value))]
+            best = digits or [Problem(path, self.expected({"anyOf": choices}), kind_of(value))]
         return best
 
     def _members(
@@ -237,6 +245,8 @@ def _limits(value: Any, schema: dict[str, Any], path: Path) -> Iterator[Problem]
         bound = schema.get(keyword)
         if isinstance(value, kind) and isinstance(bound, int) and not holds(len(value), bound):
             yield Problem(path, words.format(bound), f"{len(value)}")
+    if isinstance(value, str) and schema.get("format") in DATES and _DIGITS.fullmatch(value):
+        yield Problem(path, "a date or a time", DIGITS)
     pattern = schema.get("pattern")
     if isinstance(value, str) and isinstance(pattern, str) and not re.search(pattern, value):
         yield Problem(path, f"text that matches {pattern}", "this one")

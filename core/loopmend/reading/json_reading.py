@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields, is_dataclass, replace
 from json import JSONDecodeError
 from typing import Any, Final
@@ -22,6 +23,8 @@ __all__ = ["JsonReading", "fit_value", "rank", "read_json"]
 
 _DEFAULT: Final = ReadingConfig()
 _MOST_NAMED: Final = 5
+_IN_A_SENTENCE: Final = 2
+_INTEGER: Final = re.compile(r"[-+]?[0-9_]*[0-9]")
 _STOPS: Final = "The reply stops in the middle of the value."
 _LEFT_OUT: Final = "The value leaves parts out."
 P: Final = FailurePattern
@@ -62,9 +65,9 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
     """Read the value out of a model's reply, or say why there is none for sure.
 
     Around the value there may be prose, fences, thinking and tags. Quotes, commas, comments and
-    literals may be off as long as what they mean is certain. Of several values it takes the first
-    that fits the schema, or without a schema the first. A key that comes twice, a value that stops
-    in the middle, a placeholder and a schema in place of a value are failures.
+    literals may be off as long as what they mean is certain. Of several values that stand apart it
+    takes the first that fits the schema, or without a schema the first. A key that comes twice, a
+    value that stops in the middle, a placeholder and a schema in place of a value are failures.
 
     Args:
         text: The reply.
@@ -168,16 +171,18 @@ def _read_value(
     if slot is not None:
         message = f"`{place(slot)}` is a placeholder, not a value."
         return _refused(reading, P.TEMPLATE_ECHO, message)
-    return reading if wanted is None else _fitted(reading, wanted)
+    return reading if wanted is None else _fitted(reading, wanted, text)
 
 
-def _fitted(reading: JsonReading, wanted: Schema) -> JsonReading:
+def _fitted(reading: JsonReading, wanted: Schema, text: str) -> JsonReading:
     """Fit a value to a schema, then validate it: pydantic drops keys that it does not know."""
     try:
         return replace(reading, value=wanted.clean(reading.data))
     except ValueError:
         pass
-    alignment = Alignment(wanted.checker)
+    alignment = Alignment(
+        wanted.checker, strict=wanted.strict, written=_written(reading.repairs, text)
+    )
     try:
         data = alignment.aligned(reading.data, wanted.json)
     except RecursionError:  # alternatives within alternatives
@@ -187,9 +192,14 @@ def _fitted(reading: JsonReading, wanted: Schema) -> JsonReading:
         return _refused(reading, P.MALFORMED, f"`{keys}` and another key name the same part.")
     value, problems = wanted.validated(data)
     if alignment.repairs and problems:
-        value, raw = wanted.validated(reading.data)
+        raw_value, raw = wanted.validated(reading.data)
         if not raw:
-            return replace(reading, value=value)
+            value, problems, data = raw_value, raw, reading.data
+            alignment.repairs.clear()
+    if not problems:
+        turned, problems = wanted.turned(data)
+        for path in () if problems else turned:
+            alignment.note("type", path)
     if alignment.repairs:
         changed = tuple(Repair(what, reading.span) for what in alignment.repairs)
         repairs = (*reading.repairs, *changed)
@@ -197,6 +207,12 @@ def _fitted(reading: JsonReading, wanted: Schema) -> JsonReading:
     if not problems and isinstance(data, dict) and data and _is_blank(value, data):
         problems = tuple(Problem((str(key),), "", kind_of(part)) for key, part in data.items())
     return _mismatched(reading, problems) if problems else replace(reading, value=value)
+
+
+def _written(repairs: tuple[Repair, ...], text: str) -> dict[int, str]:
+    """Return how integers are written that JSON would not write so."""
+    found = [text[slice(*repair.span)] for repair in repairs if repair.what == "number"]
+    return {int(each): each for each in found if _INTEGER.fullmatch(each)}
 
 
 def _is_blank(value: Any, data: dict[str, Any]) -> bool:
@@ -245,20 +261,36 @@ class _Reply:
     def _chosen(self, excerpts: Excerpts) -> JsonReading | None:
         """Return the first value that fits, else what is wrong with the first."""
         failed: JsonReading | None = None
-        for excerpt in sorted(excerpts.found, key=rank):
+        ranked = sorted(excerpts.found, key=rank)
+        for nth, excerpt in enumerate(ranked):
             if self.wanted is None and not excerpt.apart and isinstance(excerpt.value.value, list):
                 continue  # `[1]` in a sentence is a remark
             reading = self._judged(excerpt)
             if reading.ok and len(excerpts.found) > 1 and _is_lone_item(reading, excerpt.value):
                 reading = _refused(reading, P.MALFORMED, "Several values stand for a list of them.")
             if reading.ok:
-                return reading
+                return self._uncontested(reading, excerpt, ranked[nth + 1 :])
             if failed is None:
                 failed = reading
             skipped = reading.failure is not None and reading.failure.pattern is P.TEMPLATE_ECHO
             if self.wanted is None and not skipped:
                 break
         return failed
+
+    def _uncontested(
+        self, reading: JsonReading, excerpt: Excerpt, rest: list[Excerpt]
+    ) -> JsonReading:
+        """Refuse a value in a row or a sentence if another fits too: nobody knows which is meant.
+
+        Of values that stand apart, the first is the one that was asked for.
+        """
+        if self.wanted is None or not (excerpt.listed or rank(excerpt) >= _IN_A_SENTENCE):
+            return reading
+        for other in rest:
+            rival = self._judged(other)
+            if rival.ok and rival.data != reading.data:
+                return _refused(reading, P.MALFORMED, "Several values fit, and one is wanted.")
+        return reading
 
     def _judged(self, excerpt: Excerpt) -> JsonReading:
         found = excerpt.value
@@ -311,4 +343,4 @@ def rank(excerpt: Excerpt) -> int:
         return 0
     if excerpt.apart:
         return 1
-    return 2 if isinstance(excerpt.value.value, dict) else 3
+    return _IN_A_SENTENCE + (not isinstance(excerpt.value.value, dict))

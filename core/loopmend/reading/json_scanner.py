@@ -51,6 +51,7 @@ _OPENERS: Final = {"}": "{", "]": "[", ")": "("}
 _CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
 _LITERALS: Final = {"true": True, "false": False, "null": None}
 _LITERALS.update({"True": True, "False": False, "None": None})
+_SEMICOLON: Final = re.compile(r";\s*(?:\Z|[\w$.\-]{1,60}\s*:)")
 _THOUSANDS: Final = re.compile(r"\d,\d{3}(?!\d)")
 
 
@@ -260,7 +261,7 @@ class JsonScanner(StringScanner):
         found = super().bare()
         if not isinstance(found, str):
             return found
-        if _CONSTRUCTED.match(found):
+        if _CONSTRUCTED.match(found) or _SEMICOLON.search(found):
             msg = "an expression, not a value"
             raise LenientError(msg, start)
         if self.at == len(text) and (number := _STOPPED_NUMBER.fullmatch(found)):

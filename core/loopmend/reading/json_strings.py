@@ -66,6 +66,7 @@ _ENDS: Final = {
     opening: re.compile("[\\\\\n" + "".join(set(closing)) + "]")
     for opening, closing in QUOTES.items()
 }
+_SEMICOLON: Final = re.compile(r"\s*;\s*[\"'\u201c]")
 _QUOTE_NEXT: Final = re.compile(r"\s*,\s*[\"'\u201c]|[ \t]+\"(?=[^\s,}\]])")
 _COLON: Final = re.compile(r"\s*[:\uff1a]")
 _NO_KEY: Final = re.compile(r"[:,\n]")
@@ -197,11 +198,20 @@ class StringScanner(Scanner):
             msg = "a key in an array"
         elif empty:
             msg = "text behind an empty string"
-        elif (part == "member" and _QUOTE_NEXT.match(text, at + 1)) or (
-            # `"a" or "b"`: a quote that closes where none was opened, and then one that opens.
-            first
-            and not text[at - 1].isspace()
-            and (text.count(text[at], at) % 2 if part == "root" else _BETWEEN.match(text, at + 1))
+        elif (
+            (part == "member" and _QUOTE_NEXT.match(text, at + 1))
+            or (
+                # `"a"; "b"`: two strings rather than one.
+                part != "root" and _SEMICOLON.match(text, at + 1)
+            )
+            or (
+                # `"a" or "b"`: a quote that closes where none was opened, and then one that opens.
+                first
+                and not text[at - 1].isspace()
+                and (
+                    text.count(text[at], at) % 2 if part == "root" else _BETWEEN.match(text, at + 1)
+                )
+            )
         ):
             msg = "quotes that can be read in two ways"
         else:

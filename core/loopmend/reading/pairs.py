@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from typing import Any, Final
+from math import isinf
+from typing import Any, Final, NoReturn
 
 from loopmend._json import MAX_DEPTH, too_deep
 
@@ -78,11 +79,19 @@ def _twice(pairs: list[tuple[str, Any]]) -> str:
     return Counter(key for key, _ in pairs).most_common(1)[0][0]
 
 
-def _no_number(literal: str) -> Any:
+def _no_number(literal: str) -> NoReturn:
     raise ValueError(literal)
 
 
-_DECODER: Final[Any] = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number)
+def _finite(literal: str) -> float:
+    """Return a number; one too large for a float is left to those who note that it changes."""
+    number = float(literal)
+    return _no_number(literal) if isinf(number) else number
+
+
+_DECODER: Final[Any] = json.JSONDecoder(
+    object_pairs_hook=_once, parse_float=_finite, parse_constant=_no_number
+)
 _SCAN: Final = _DECODER.scan_once
 
 

@@ -9,16 +9,17 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from loopmend.reading.checker import UNCHECKED, Checker, verify_schema
+from loopmend.reading.checker import DATES, DIGITS, UNCHECKED, Checker, verify_schema
 from loopmend.reading.problem import Path, Problem, kind_of
 
 if TYPE_CHECKING:  # loaded with the first type: who reads without one does not pay for it
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import TypeAdapter
 
 __all__ = ["Schema", "schema_of"]
 
 _MOST: Final = 20
 _LONGEST: Final = 200
+_DATE_TYPES: Final = ("datetime_type", "date_type", "time_type")
 _INPUT: Final = "Input should be "
 
 
@@ -32,7 +33,7 @@ class Schema:
     `a` must be an integer, not a string
     """
 
-    __slots__ = ("_checker", "_fixed", "_json", "adapter", "name")
+    __slots__ = ("_checker", "_dated", "_fixed", "_json", "_strict", "adapter", "name")
 
     def __init__(
         self,
@@ -52,6 +53,23 @@ class Schema:
         self._json = json_schema
         self._checker: Checker | None = None
         self._fixed: frozenset[str] | None = None
+        self._dated: bool | None = None
+        self._strict: bool | None = None
+
+    @property
+    def strict(self) -> bool:
+        """Whether a part of the type is declared strict: then "1" is no integer."""
+        if self._strict is None:
+            core = None if self.adapter is None else self.adapter.core_schema
+            self._strict = any(part.get("strict") is True for part in _mappings(core))
+        return self._strict
+
+    @property
+    def dated(self) -> bool:
+        """Whether a part is a date or a time, for which pydantic also takes digits."""
+        if self._dated is None:
+            self._dated = any(part.get("format") in DATES for part in _mappings(self.json))
+        return self._dated
 
     @property
     def json(self) -> dict[str, Any]:
@@ -89,7 +107,7 @@ class Schema:
         Raises:
             ValueError: It takes a closer look.
         """
-        if self.adapter is None:
+        if self.adapter is None or (self.dated and self._problems(data)):
             raise ValueError
         validator = self.adapter.validator
         try:
@@ -109,6 +127,32 @@ class Schema:
         except ValueError as error:  # pydantic's, which is not loaded for its name alone
             return self._from_json(value, error)
 
+    def turned(self, value: Any) -> tuple[list[Path], tuple[Problem, ...]]:
+        """Return what of a valid value is turned into another type, and what is lost by that.
+
+        >>> schema_of(dict[str, int]).turned({"a": "7.0", "b": 1})
+        ([('a',)], ())
+        >>> print(*schema_of(dict[str, int]).turned({"a": True})[1])
+        `a` must be an integer, not a boolean
+        """
+        if self.adapter is None:
+            return [], ()
+        from pydantic import ValidationError
+        from pydantic_core import to_json
+
+        errors: list[Any] = []
+        try:
+            self.adapter.validate_json(to_json(value, inf_nan_mode="constants"), strict=True)
+        except ValidationError as error:
+            errors = error.errors(include_url=False)
+        except ValueError:  # half a surrogate pair: only the schema can tell
+            return [], tuple(self._problems(value))
+        paths = dict.fromkeys(_place_in(value, error["loc"]) for error in errors)
+        lost = [error for error in errors if _is_lost(error)]
+        dates = self._problems(value) if self.dated else []
+        problems = [problem for problem in dates if problem.came == DIGITS]
+        return list(paths), (*problems, *(self._words(value, lost[:_MOST]) if lost else ()))
+
     def _from_json(self, value: Any, failed: Any) -> tuple[Any, tuple[Problem, ...]]:
         """Validate a value as JSON: strict models take text for dates and options only there."""
         from pydantic import ValidationError
@@ -118,9 +162,9 @@ class Schema:
         try:
             return self.adapter.validate_json(to_json(value, inf_nan_mode="constants")), ()
         except ValidationError as error:
-            return None, self._words(value, error)
+            return None, self._words(value, error.errors(include_url=False)[:_MOST])
         except PydanticSerializationError:  # half a surrogate pair
-            return None, self._words(value, failed)
+            return None, self._words(value, failed.errors(include_url=False)[:_MOST])
 
     def _checked(self, value: Any) -> tuple[Problem, ...]:
         found = self._problems(value)
@@ -134,9 +178,8 @@ class Schema:
         except RecursionError:
             return [Problem((), "less deeply nested", kind_of(value))]
 
-    def _words(self, value: Any, error: ValidationError) -> tuple[Problem, ...]:
-        """Put an error into words: the schema's where it explains it, else the validator's."""
-        errors = error.errors(include_url=False)[:_MOST]
+    def _words(self, value: Any, errors: list[Any]) -> tuple[Problem, ...]:
+        """Put errors into words: the schema's where it explains them, else the validator's."""
         places = [tuple(each["loc"]) for each in errors]
         found = [
             problem
@@ -150,6 +193,28 @@ class Schema:
         keys = {(key,) for key in value} if isinstance(value, dict) else set()
         new = [_problem(e) for e in errors if e["loc"][:1] in keys and e["loc"][:1] not in told]
         return (*found, *new)
+
+
+def _place_in(value: Any, steps: Path) -> Path:
+    """Return where an error's steps lead in a value, without the names of alternatives."""
+    path: Path = ()
+    for step in steps:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):  # the name of an alternative
+            continue
+        path = (*path, step)
+    return path
+
+
+def _is_lost(error: Mapping[str, Any]) -> bool:
+    """Tell whether what strict validation refuses says something else once it is converted.
+
+    A truth value is no number, and of a number nobody knows whether it is a year or seconds.
+    """
+    if isinstance(error["input"], bool):
+        return True
+    return isinstance(error["input"], (int, float)) and error["type"] in _DATE_TYPES
 
 
 def schema_of(schema: Any) -> Schema | None:
@@ -241,6 +306,18 @@ def _written(data: Any) -> str:
         raise ValueError from None
 
 
+def _mappings(part: Any) -> Iterator[Mapping[str, Any]]:
+    """Return all mappings within one, each once."""
+    left, seen = [part], set[int]()
+    while left:
+        each = left.pop()
+        if isinstance(each, (Mapping, list, tuple)) and id(each) not in seen:
+            seen.add(id(each))
+            left += each.values() if isinstance(each, Mapping) else each
+            if isinstance(each, Mapping):
+                yield each
+
+
 def _texts(part: Any) -> Iterator[str]:
     if isinstance(part, str):
         yield part
@@ -250,9 +327,7 @@ def _texts(part: Any) -> Iterator[str]:
 
 
 def _holds_unchecked(schema: Any) -> bool:
-    if isinstance(schema, Mapping):
-        return any(key in UNCHECKED or _holds_unchecked(part) for key, part in schema.items())
-    return isinstance(schema, list) and any(_holds_unchecked(part) for part in schema)
+    return any(not UNCHECKED.isdisjoint(part) for part in _mappings(schema))
 
 
 def _by_jsonschema(value: Any, schema: dict[str, Any]) -> tuple[Problem, ...]:
