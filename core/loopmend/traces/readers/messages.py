@@ -10,7 +10,7 @@ from loopmend.traces.readers.parts import call_of, content_of, once, result_of, 
 from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get, tokens_in
 from loopmend.traces.trace import Observation, Tokens, TraceCall
 
-__all__ = ["Said", "is_message", "messages_in", "said_by_model"]
+__all__ = ["Said", "finish_in", "is_message", "messages_in", "said_by_model"]
 
 _ROLES: Final = {
     **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk"), "user"),
@@ -73,7 +73,7 @@ def is_message(value: Any) -> bool:
 _HOLDING: Final = frozenset(
     {
         *("content", "parts", "tool_calls", "function_call", "value", "data", "text", "call_id"),
-        *("toolInvocations", "summary", "tool_call_id", "kwargs", "blocks"),
+        *("toolInvocations", "summary", "tool_call_id", "kwargs", "blocks", "refusal"),
     }
 )
 # Most messages have none of these, which is faster to tell than to look for each.
@@ -81,10 +81,11 @@ _CALLING: Final = frozenset(
     {"tool_calls", "toolCalls", "additional_kwargs", "invalid_tool_calls", "function_call"}
 )
 _EXTRAS: Final = frozenset({"type", "from", "reasoning_content", "reasoning"})
+_FINISHES: Final = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
 _COUNTING: Final = frozenset(
     {
         *("usage", "usage_metadata", "metrics", "response_metadata"),
-        *("finish_reason", "stop_reason", "finishReason"),
+        *("incomplete_details", "generation_info", *_FINISHES),
     }
 )
 
@@ -154,7 +155,7 @@ def _wrapped(value: Mapping[str, Any], role: str, depth: int) -> list[Said]:
     for found, whose in _inside(value):
         said = messages_in(found, whose or role, depth + 1)
         if said:
-            _add(said[-1], usage, first(value, "finish_reason", "finishReason", "stop_reason"))
+            _add(said[-1], usage, _finish(value))
             return said
     return []
 
@@ -183,10 +184,9 @@ def _inside(value: Mapping[str, Any]) -> Iterator[tuple[Any, str | None]]:
             yield value[key], None
 
 
-def _add(said: Said, usage: Tokens | None, finish: Any) -> None:
+def _add(said: Said, usage: Tokens | None, finish: str | None) -> None:
     said.tokens = said.tokens or usage
-    if said.finish is None and isinstance(finish, str):
-        said.finish = finish
+    said.finish = said.finish or finish
 
 
 def _role(value: Any) -> str | None:
@@ -216,6 +216,7 @@ def _message(value: Any, role: str, depth: int) -> list[Said]:
         if isinstance(inner, Mapping) and (value.get("lc") == 1 or "content" in inner):
             value = inner
     content = first(value, "content", "parts", "value", "text", "blocks")
+    content = content or first(value, "refusal") or content  # OpenAI's word for no
     if isinstance(content, str) and content[:2] == "[{":  # koog writes its calls as text
         listed = decoded(content)
         if isinstance(listed, list) and all(map(_is_bare_call, listed)):
@@ -320,8 +321,15 @@ def _usage(value: Any) -> Tokens | None:
 def _finish(value: Any) -> str | None:
     if type(value) is dict and _COUNTING.isdisjoint(value):
         return None
-    told = first(value, "finish_reason", "stop_reason", "finishReason")
-    told = told or as_map(get(value, "response_metadata")).get("finish_reason")
+    told = finish_in(value) or finish_in(get(value, "response_metadata"))
+    return told or finish_in(get(value, "generation_info"))
+
+
+def finish_in(value: Any) -> str | None:
+    """Return why a provider says a reply ended, under any provider's key."""
+    told = first(value, *_FINISHES)
+    if told is None:  # OpenAI's Responses
+        told = as_map(get(value, "incomplete_details")).get("reason")
     return told if isinstance(told, str) else None
 
 
