@@ -225,7 +225,7 @@ RAISED = {
 def test_a_root_that_failed_by_its_model(message: str | None) -> None:
     """A run that only says that it failed, or repeats its model's error, failed by the provider."""
     status = FAILED if message is None else {**FAILED, "message": message}
-    root = {"name": "agent", "status": status}
+    root: dict[str, Any] = {"name": "agent", "status": status}
     root["attributes"] = attributes(gen_ai__operation__name="invoke_agent")
     model = {**chat("error"), "parentSpanId": "s0", "status": FAILED, "events": [RAISED]}
     report = report_of(otlp(root, model))
@@ -235,7 +235,7 @@ def test_a_root_that_failed_by_its_model(message: str | None) -> None:
 
 def test_a_root_with_an_error_of_its_own() -> None:
     """A run that names its own error did not fail by its model."""
-    root = {"name": "agent", "status": {**FAILED, "message": "KeyError: page"}}
+    root: dict[str, Any] = {"name": "agent", "status": {**FAILED, "message": "KeyError: page"}}
     root["attributes"] = attributes(gen_ai__operation__name="invoke_agent")
     model = {**chat("error"), "parentSpanId": "s0", "status": FAILED, "events": [RAISED]}
     assert report_of(otlp(root, model)).stop_reason.value == "host_error"

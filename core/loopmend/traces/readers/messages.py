@@ -7,10 +7,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from loopmend.traces.readers.parts import call_of, content_of, once, result_of, steps_of
-from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get, tokens_in
+from loopmend.traces.readers.values import (
+    FINISHES,
+    as_list,
+    as_map,
+    as_text,
+    decoded,
+    finish_in,
+    first,
+    get,
+    tokens_in,
+)
 from loopmend.traces.trace import Observation, Tokens, TraceCall
 
-__all__ = ["Said", "finish_in", "is_message", "messages_in", "said_by_model"]
+__all__ = ["Said", "is_message", "messages_in", "said_by_model"]
 
 _ROLES: Final = {
     **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk"), "user"),
@@ -81,11 +91,10 @@ _CALLING: Final = frozenset(
     {"tool_calls", "toolCalls", "additional_kwargs", "invalid_tool_calls", "function_call"}
 )
 _EXTRAS: Final = frozenset({"type", "from", "reasoning_content", "reasoning"})
-_FINISHES: Final = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
 _COUNTING: Final = frozenset(
     {
         *("usage", "usage_metadata", "metrics", "response_metadata"),
-        *("incomplete_details", "generation_info", *_FINISHES),
+        *("incomplete_details", "generation_info", *FINISHES),
     }
 )
 
@@ -246,25 +255,14 @@ def _returned(value: Any, content: Any) -> Said:
 def _spoken(value: Any, content: Any, role: str) -> list[Said]:
     kind = get(value, "type")
     item = isinstance(kind, str) and kind in _ITEMS
+    about = _name(value), _usage(value), _finish(value), item
     if (
         type(value) is dict
         and _EXTRAS.isdisjoint(value)
         and (content is None or type(content) is str)
     ):
-        calls = _calls(value)  # a reply as most write it
-        return [
-            Said(
-                role,
-                content or "",
-                None,
-                calls,
-                [],
-                _name(value),
-                _usage(value),
-                _finish(value),
-                item,
-            )
-        ]
+        # a reply as most write it
+        return [Said(role, content or "", None, _calls(value), [], *about)]
     held = content_of(None if kind == "reasoning" else content)
     calls = once(held.calls, _calls(value))
     if kind in ("function_call", "custom_tool_call"):
@@ -281,10 +279,7 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
         "\n".join(filter(None, thoughts)) or None,
         calls,
         held.results,
-        _name(value),
-        _usage(value),
-        _finish(value),
-        item,
+        *about,
     )
     if held.results and not said.calls:  # results in a user's message are the tool's words
         # and what stands beside them is the host's note, not another request
@@ -323,14 +318,6 @@ def _finish(value: Any) -> str | None:
         return None
     told = finish_in(value) or finish_in(get(value, "response_metadata"))
     return told or finish_in(get(value, "generation_info"))
-
-
-def finish_in(value: Any) -> str | None:
-    """Return why a provider says a reply ended, under any provider's key."""
-    told = first(value, *_FINISHES)
-    if told is None:  # OpenAI's Responses
-        told = as_map(get(value, "incomplete_details")).get("reason")
-    return told if isinstance(told, str) else None
 
 
 def _is_data(value: Any) -> bool:
