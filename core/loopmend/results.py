@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 __all__ = ["failure_in"]
 
 _LONGEST: Final = 200
 """How much of a failure is returned."""
+_REFUSING: Final = 400
+"""The first of the codes by which HTTP says that something failed."""
 _HEAD: Final = 400
 _TAIL: Final = 400
 _LONGEST_JSON: Final = 100_000
@@ -34,6 +37,10 @@ _PYTHONIC: Final = re.compile(
 )
 
 _LIST: Final = re.compile(r"\[\s*[\[{\"'\d]|\[\s*\]")
+# A message ends after what is wrong, or says where and when; a text on the matter goes on about it.
+_ENDS: Final = r"(?=\s*(?:[^\w\s]|\n|\Z)|\s+(?:in|on|at|by|for|to|from|while|when|because|as)\b)"
+_PHRASES: Final = "|".join(re.escape(each.phrase) for each in HTTPStatus if each >= _REFUSING)
+_CODED: Final = rf"(?:{_ENDS}|\b\s+(?:{_PHRASES}|(?:client |server )?error|returned|internal)\b)"
 # At the beginning of a result. A heading such as "Error handling in Rust" says nothing failed, so
 # that a bare word needs what a message has after it: a colon, a number, what was being done.
 _OPENING: Final = re.compile(
@@ -50,16 +57,16 @@ _OPENING: Final = re.compile(
     r"|(?:the )?(?:\w{1,20} ){0,2}(?:page|file|tool|url|resource|user|record|item|path|key)"
     r" (?:does not exist|(?:was |could )?not (?:be )?found|was not|could not|does not)"
     r"|tool .{0,80}?(?:not found|does not exist)|[\w.\-]{1,80} is not a valid tool"
-    r"|not found\b|(?:permission|access|request) (?:was )?denied|operation not permitted"
+    rf"|not found\b|(?:permission|access|request) (?:was )?denied{_ENDS}|operation not permitted"
     r"|unauthorized\W|forbidden\W|(?:\w{1,20} ){0,3}timed? ?out\b(?! (?:of|for) )"
-    r"|http(?:/\d(?:\.\d)?)?(?: error| status)?(?: code)?:? ?[45]\d\d\b"
+    rf"|http(?:/\d(?:\.\d)?)?(?: error| status)?(?: code)?:? ?[45]\d\d{_CODED}"
     r"|[45]\d\d:? (?:client error|server error|internal server|bad gateway|service unavailable"
     r"|not found|forbidden|unauthorized|bad request|too many)"
-    r"|status(?: code)?:? ?[45]\d\d\b|request failed\b"
+    rf"|status(?: code)?:? ?[45]\d\d{_CODED}|request failed\b"
     # what a shell's commands write: who speaks, of what, what is wrong
-    r"|(?:[^\s:][^\n:]{0,80}: ){1,4}(?:permission denied|no such file or directory"
-    r"|command not found|not found\b|is a directory|not a directory|cannot \w|operation not"
-    r"|connection refused|unrecognized |invalid option|illegal option|fatal: )"
+    r"|(?:[^\s:][^\n:]{0,80}: ){1,4}(?:(?:permission denied|no such file or directory"
+    rf"|(?:command )?not found|is a directory|not a directory|connection refused){_ENDS}"
+    r"|cannot \w|operation not|unrecognized |invalid option|illegal option|fatal: )"
     r")",
     re.IGNORECASE,
 )

@@ -14,13 +14,18 @@ from loopmend.reading.reader import read_turn
 from loopmend.reading.tools import Toolbox, Tools, toolbox_of
 from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Turn
 
-__all__ = ["is_cut", "is_unusual", "read_response"]
+__all__ = ["is_cut", "is_declined", "is_unusual", "read_response"]
 
 Protocol = Literal["native", "text"]
 """How calls were asked for: through the provider's interface, or in the text."""
 
 _DEFAULT: Constant = ReadingConfig()
-_CUT_REASONS: Constant = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+_CUT_REASONS: Constant = frozenset(
+    {
+        *("length", "max_tokens", "max_output_tokens", "model_length"),
+        "model_context_window_exceeded",
+    }
+)
 # Keyed on the reason and never on emptiness alone: an empty turn after a tool's result is a
 # normal way to finish.
 _MALFORMED_REASONS: Constant = frozenset(
@@ -38,7 +43,10 @@ _MALFORMED_REASONS: Constant = frozenset(
 
 # The provider's own word that it declines; to ask again would lose that.
 _DECLINED_REASONS: Constant = frozenset(
-    {"content_filter", "safety", "refusal", "recitation", "prohibited_content", "blocklist", "spii"}
+    {
+        *("content_filter", "safety", "refusal", "recitation", "prohibited_content", "blocklist"),
+        *("spii", "content_filtered", "guardrail_intervened"),
+    }
 )
 
 
@@ -80,7 +88,7 @@ def read_response(  # noqa: PLR0913 - all but the text by name
         raise not_text(text, "text")
     toolbox = toolbox_of(tools)
     config = replace(config, native=protocol == "native")
-    reason = (finish_reason or "").lower()
+    reason = _folded(finish_reason)
     if broken_calls:
         turn = _with_broken(text, [*calls, *broken_calls], toolbox, config)
         failed = _broken(turn, len(calls), text, reason)
@@ -102,13 +110,23 @@ def read_response(  # noqa: PLR0913 - all but the text by name
 
 def is_unusual(finish_reason: str | None) -> bool:
     """Tell whether a finish reason says that the reply is cut off or malformed."""
-    reason = (finish_reason or "").lower()
+    reason = _folded(finish_reason)
     return reason in _CUT_REASONS or reason in _MALFORMED_REASONS
 
 
 def is_cut(finish_reason: str | None) -> bool:
     """Tell whether a finish reason says that the reply hit its length limit."""
-    return (finish_reason or "").lower() in _CUT_REASONS
+    return _folded(finish_reason) in _CUT_REASONS
+
+
+def is_declined(finish_reason: str | None) -> bool:
+    """Tell whether a finish reason says that a filter, or the model itself, refused the reply."""
+    return _folded(finish_reason) in _DECLINED_REASONS
+
+
+def _folded(finish_reason: str | None) -> str:
+    """Return a reason in the one spelling: some write an enum's name, some write hyphens."""
+    return (finish_reason or "").lower().rpartition(".")[2].replace("-", "_")
 
 
 def _with_broken(

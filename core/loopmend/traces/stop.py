@@ -12,7 +12,7 @@ from loopmend.contracts.react_trace import I06_REASON_EXIT
 from loopmend.contracts.signals import Stuck, Yield
 from loopmend.traces.trace import Trace, TraceError
 
-__all__ = ["StopReason", "Stopped", "is_cap_sentence", "stop_of"]
+__all__ = ["StopReason", "Stopped", "cut_by", "is_cap_sentence", "stop_of"]
 
 
 class StopReason(str, Enum):
@@ -116,6 +116,8 @@ PROVIDER_ERRORS: Final = re.compile(
     r"|(?:\A\w*: |HTTP |code:? |status:? )(?:429|50[0234]|529)\b",
     re.IGNORECASE,
 )
+# What providers say of a reply that ended by itself.
+_ENDED: Final = ("stop", "end_turn", "STOP")
 
 
 def stop_of(trace: Trace) -> Stopped:
@@ -134,6 +136,7 @@ def stop_of(trace: Trace) -> Stopped:
     return (
         _raised(trace.error)
         or _worded(trace)
+        or _cut(trace)
         or _said(trace)
         or _last_step(trace)
         or _exhausted(trace)
@@ -191,6 +194,35 @@ def _worded(trace: Trace) -> Stopped | None:
     )
 
 
+def cut_by(finish: str | None) -> StopReason | None:
+    """Return what ended a reply before its time, if its finish reason says that something did.
+
+    >>> cut_by("length"), cut_by("stop")
+    (<StopReason.MAX_ITERATIONS: 'max_iterations'>, None)
+    """
+    if finish is None:
+        return None
+    # Imported here: most records tell no reason, and do without the reader.
+    from loopmend.reading.response import is_cut, is_declined
+
+    if is_cut(finish):
+        return StopReason.MAX_ITERATIONS
+    return StopReason.BLOCKED if is_declined(finish) else None
+
+
+def _cut(trace: Trace) -> Stopped | None:
+    """Tell a last reply that its provider cut off or filtered, unless the host got another one."""
+    last = trace.steps[-1] if trace.steps else None
+    if last is None or last.calls or trace.reason not in (None, StopReason.FINAL_ANSWER.value):
+        return None
+    reason = cut_by(last.finish)
+    if reason is None or (trace.answer or "").strip() not in last.text:
+        return None
+    how = "cut the last reply off" if reason is StopReason.MAX_ITERATIONS else "refused the reply"
+    evidence = f"The provider {how}: `{(last.finish or '')[:60]}`."
+    return Stopped(reason, evidence, len(trace.steps) - 1)
+
+
 def _said(trace: Trace) -> Stopped | None:
     if trace.reason is None:
         return None
@@ -203,6 +235,8 @@ def _said(trace: Trace) -> Stopped | None:
     if reason is StopReason.YIELDED and trace.steps and trace.steps[-1].calls:
         name = trace.steps[-1].calls[-1].name[:60]
         return Stopped(reason, f"The last call, `{name}`, hands over.", len(trace.steps) - 1)
+    if reason is StopReason.UNKNOWN:
+        return Stopped(reason, "The record ends before a reply to the last request.")
     return Stopped(reason, "The host gave this reason.")
 
 
@@ -226,6 +260,9 @@ def _last_step(trace: Trace) -> Stopped | None:
         found = _raised(last.error)
         if found is not None and found.reason is not StopReason.HOST_ERROR:
             return Stopped(found.reason, found.evidence, at)
+    if last.finish in _ENDED and trace.answer is None and not (last.calls or last.text or turn):
+        said = "The provider says that the last reply ended; the record does not hold its words."
+        return Stopped(StopReason.FINAL_ANSWER, said, at)
     return _answered(trace) or _unparsed(trace)
 
 

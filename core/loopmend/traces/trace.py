@@ -118,6 +118,8 @@ class Step:
     """The framework's own name for the step, such as a span or run id."""
     request: int = 0
     """Which of the user's requests it serves, from 0: who asks again gets calls again."""
+    finish: str | None = None
+    """Why the provider says the reply ended, such as `stop` or `length`, if the record tells."""
 
     def __post_init__(self) -> None:
         if type(self.calls) is not tuple:

@@ -17,6 +17,10 @@ _WORD: Final = re.compile(r"\w+")
 _ASIDES: Final = ("think", "Think")
 _LONGEST: Final = 4000
 _ANY: Final = "any tool"
+# A file may hold such a text as well; only one that names the tool is about the call.
+_REFUSED: Final = re.compile(
+    r"\W{0,3}\d{1,4} validation errors? for ([\w.\-]{1,80})", re.IGNORECASE
+)
 
 
 class Made:
@@ -60,7 +64,22 @@ class Made:
 
 def is_failure(observation: Observation) -> bool:
     """Tell whether the host or the tool says that the tool failed."""
-    return observation.failed or failure_in(observation.text) is not None
+    return (
+        observation.failed
+        or failure_in(observation.text) is not None
+        or _refuses_arguments(observation)
+    )
+
+
+def _refuses_arguments(observation: Observation) -> bool:
+    """Tell whether a result is pydantic's refusal of what its own tool was given."""
+    refused = _REFUSED.match(observation.text[:200]) if observation.tool else None
+    return refused is not None and _plain(refused[1]).startswith(_plain(observation.tool or ""))
+
+
+def _plain(name: str) -> str:
+    """Return a name without what differs between a tool and the schema of its arguments."""
+    return name.replace("_", "").lower()
 
 
 def words(text: str) -> frozenset[str]:
@@ -108,7 +127,8 @@ class View:
             self.failed += [(at, seen) for seen in bad]
             if step.error is not None or (bad and len(bad) == len(step.observations)):
                 self.failures.append(at)
-            if step.error is None and (step.calls or step.answer is not None):
+            did = step.calls or step.answer is not None or (self.answered and step.text.strip())
+            if step.error is None and did:
                 self._last_fine = at
             for seen in step.observations:
                 if seen not in bad:
@@ -146,8 +166,14 @@ def _made(trace: Trace) -> list[Made]:
 
 def _repeating(made: Sequence[Made]) -> list[list[Made]]:
     scopes: dict[tuple[int, str | None], list[Made]] = {}
+    at, here = -1, set[tuple[tuple[str, str], str]]()
     for each in made:
-        scopes.setdefault(each.scope, []).append(each)
+        at, here = (at, here) if each.step == at else (each.step, set())
+        key = each.signature, each.seen
+        # What one reply asks for at once repeats nothing: it has not seen a result yet.
+        if key not in here:
+            scopes.setdefault(each.scope, []).append(each)
+        here.add(key)
     return [
         calls for calls in scopes.values() if len({each.call.name for each in calls}) < len(calls)
     ]

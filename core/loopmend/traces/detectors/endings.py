@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from loopmend.traces.finding import Certainty, Detector, Finding
-from loopmend.traces.stop import StopReason
+from loopmend.traces.finding import Certainty, Detector, Finding, Severity
+from loopmend.traces.stop import StopReason, cut_by
 from loopmend.traces.view import View
 
 __all__ = ["ENDINGS"]
@@ -102,4 +102,26 @@ def token_explosion(view: View) -> Iterator[Finding]:
         yield Finding("token_explosion", message, "warning", "suspected", counts.index(most))
 
 
-ENDINGS: Final[tuple[Detector, ...]] = (ending, action_after_final, budget, token_explosion)
+def cut_replies(view: View) -> Iterator[Finding]:
+    """Find replies that their provider cut off or refused, and whether something came of them."""
+    for at, step in enumerate(view.trace.steps):
+        reason = cut_by(step.finish)
+        if reason is None:
+            continue
+        cut = reason is StopReason.MAX_ITERATIONS
+        kind = "truncated_reply" if cut else "filtered_reply"
+        how = "cut the reply off" if cut else "refused the reply"
+        message = f"The provider {how}: `{(step.finish or '')[:60]}`."
+        recovered = view.goes_on(at) or bool(step.observations)
+        severity: Severity = "info" if recovered else "warning" if view.answered else "error"
+        evidence = step.text[-200:] if cut else step.text[:200]
+        yield Finding(kind, message, severity, "proven", at, evidence, recovered=recovered)
+
+
+ENDINGS: Final[tuple[Detector, ...]] = (
+    ending,
+    action_after_final,
+    budget,
+    token_explosion,
+    cut_replies,
+)

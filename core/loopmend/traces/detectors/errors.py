@@ -37,10 +37,14 @@ _PARSING: Final = (
 _FETCHES: Final = re.compile(
     r"visit|brows|fetch|open|page|url|http|web|click|scrap|crawl|navigat|goto|python", re.IGNORECASE
 )
-_BLOCKED: Final = (
-    *("captcha", "are you a robot", "unusual traffic", "access denied", "403 forbidden"),
-    *("verify you are human", "enable javascript and cookies", "cloudflare ray id"),
-    *("403 client error", "blocked by robots"),
+# What such a page says to its visitor, or opens with; an article speaks of these things, too.
+_BLOCKED: Final = re.compile(
+    r"\bare you a robot\b|\b(?:solve|complete|enter|pass) (?:the|this|a) captcha\b"
+    r"|\bunusual traffic from your\b|\bverify (?:that )?you are (?:a )?human\b"
+    r"|\benable javascript and cookies\b|\bcloudflare ray id\b|\bblocked by robots\b"
+    r"|\A\W{0,4}(?:error:? |http:? |\w{1,30}error: ){0,2}"
+    r"(?:403 (?:forbidden|client error)|access denied|captcha required)(?=\s*(?:[\n.,:;(!]|\Z))",
+    re.IGNORECASE,
 )
 _CLASSES: Final = tuple(
     (name, re.compile(pattern, re.IGNORECASE))
@@ -177,7 +181,7 @@ def blocked(view: View) -> Iterator[Finding]:
         for observation in step.observations:
             if observation.tool is not None and not _fetches(observation.tool):
                 continue
-            if holds(observation.text[:300].lower(), _BLOCKED):
+            if _BLOCKED.search(observation.text[:300]):
                 message = "A page blocked the agent."
                 evidence = observation.text[:200]
                 yield Finding("blocked_page", message, "warning", "suspected", at, evidence)

@@ -11,6 +11,7 @@ from loopmend.traces.readers.values import as_list, as_map, decoded, first, get,
 from loopmend.traces.trace import Tokens
 
 __all__ = [
+    "finish_told",
     "flat",
     "given_in",
     "is_call",
@@ -34,6 +35,10 @@ _VERCEL: Final = re.compile(r"ai\.(?:generate|stream)(?:Text|Object)")
 _INDEXED: Final = re.compile(r"\.(\d{1,6})\.")
 _DEEPEST: Final = 12
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+_FINISHES: Final = (
+    *("gen_ai.response.finish_reasons", "llm.finish_reason", "ai.response.finishReason"),
+    "finish_reason",
+)
 _MESSAGES: Final = ("llm.input_messages", "llm.output_messages")
 
 
@@ -236,6 +241,13 @@ def tools_in(attributes: Mapping[str, Any]) -> list[str]:
         inner = [get(each, "function") or each for each in as_list(listed)]
         named = [get(each, "name") if isinstance(each, Mapping) else each for each in inner]
     return [name for name in named if isinstance(name, str)]
+
+
+def finish_told(attributes: Mapping[str, Any]) -> str | None:
+    """Return why a span says that the model's reply ended; of several choices, the first counts."""
+    told = decoded(first(attributes, *_FINISHES))
+    told = as_list(told)[0] if as_list(told) else told
+    return told if isinstance(told, str) and told else None
 
 
 def tokens_told(attributes: Mapping[str, Any]) -> Tokens | None:

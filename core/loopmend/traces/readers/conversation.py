@@ -35,8 +35,12 @@ def read_messages(
     given = list(messages)
     said = messages_in(given)
     asked = [each.text for each in said if each.role == "user" and each.text]
-    return ended(
-        drafts_of(said),
+    drafts = drafts_of(said)
+    # Who spoke last without a reply has asked something that the record does not answer.
+    waits = bool(drafts) and said[-1].role == "user" and bool(said[-1].text.strip())
+    waits = waits and _returned(said[-1], said[-2]).role == "user"
+    trace = ended(
+        drafts,
         Trace(
             question=asked[0] if asked else None,
             framework=framework,
@@ -44,8 +48,10 @@ def read_messages(
             unreadable=framework if given and not said else None,
         ),
         options,
-        talks=True,
+        talks=not waits,
     )
+    told = trace.answer is not None or trace.reason is not None
+    return replace(trace, reason="unknown") if waits and not told else trace
 
 
 def drafts_of(said: Sequence[Said]) -> list[Draft]:

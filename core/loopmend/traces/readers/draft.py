@@ -93,6 +93,7 @@ class Draft:
             self.thought = f"{self.thought}\n{said.thought}" if self.thought else said.thought
         self.calls += said.calls
         self.tokens = self.tokens or said.tokens
+        self.finish = said.finish or self.finish
         for result in said.results:
             self.observe(result)
 
@@ -151,6 +152,7 @@ class Draft:
             self.agent,
             self.id,
             self.request,
+            self.finish,
         )
 
 

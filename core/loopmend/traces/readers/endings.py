@@ -9,6 +9,7 @@ from typing import Any, Final
 from loopmend._repr import written
 from loopmend.reading.response import read_response
 from loopmend.reading.turn import FailurePattern
+from loopmend.results import failure_in
 from loopmend.traces.readers.draft import Draft
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.trace import Step, Trace
@@ -42,7 +43,8 @@ def ended(drafts: Sequence[Draft], trace: Trace, options: ReadOptions, *, talks:
     last = drafts[-1] if drafts else None
     if last is not None and trace.error is None and reason is None:
         call = last.calls[-1] if last.calls else None
-        if call is not None and options.hands_over(call) and not _failed(last):
+        agents = {draft.agent for draft in drafts}
+        if call is not None and options.hands_over(call, agents) and not _failed(last):
             reason = "yielded"
         elif call is not None and options.ends(call) and not _failed(last):
             last.answer = last.answer or answer or answer_in(call.arguments)
@@ -75,7 +77,8 @@ def _is_broken(draft: Draft) -> bool:
 
 
 def _failed(draft: Draft) -> bool:
-    return bool(draft.observations) and draft.observations[-1].failed
+    seen = draft.observations[-1] if draft.observations else None
+    return seen is not None and (seen.failed or failure_in(seen.text) is not None)
 
 
 def _step(drafts: Sequence[Draft], at: int) -> Step:

@@ -21,9 +21,9 @@ from loopmend.traces.readers.conversation import read_messages
 from loopmend.traces.readers.messages import is_message
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.spans import error_of
-from loopmend.traces.readers.talk import is_talk, joined, logged_in, talk_in
-from loopmend.traces.readers.values import as_list, as_map, decoded, first
-from loopmend.traces.trace import Trace
+from loopmend.traces.readers.talk import REPLIES, is_talk, joined, logged_in, talk_in
+from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first
+from loopmend.traces.trace import Trace, TraceError
 
 __all__ = ["FORMATS", "Piece", "format_of", "pieces_of", "read_group"]
 
@@ -80,7 +80,8 @@ def _is_spans(value: Any) -> bool:
 
 def _spans_in(value: Any) -> list[Any]:
     told = as_map(value)
-    return as_list(told.get("spans") or as_map(told.get("data")).get("spans"))
+    inside = (as_map(decoded(told.get(key))).get("spans") for key in ("data", "trace"))  # TRAIL's
+    return as_list(told.get("spans") or next(filter(None, inside), None))
 
 
 def _is_traced(value: Any) -> bool:
@@ -251,14 +252,27 @@ def _named(trace: Trace, value: Any) -> Trace:
     """Add what a row says of its run besides the run: its name, its question, its error."""
     told = as_map(value)
     id, asked = first(told, "id", "trace_id", "run_id", "session_id"), told.get("question")
-    error = told.get("error")
-    failed = isinstance(error, str) and error.strip() and trace.answer is None
     return replace(
         trace,
-        error=error_of(str(error), "unknown") if failed else None,
+        error=_error_in(told) if trace.answer is None else None,
         id=str(id) if isinstance(id, (str, int)) else None,
         question=asked if isinstance(asked, str) and trace.question is None else trace.question,
     )
+
+
+def _error_in(told: Mapping[str, Any]) -> TraceError | None:
+    """Return what a row says that failed: itself, or the provider in place of a reply."""
+    replies = [(as_map(decoded(told.get(key))), "model") for key in REPLIES]
+    for held, origin in ((told, "unknown"), *replies):
+        error = held.get("error")
+        if isinstance(error, str) and error.strip():
+            return error_of(error, origin)
+        said = as_map(error)
+        if said:
+            kind, code = as_text(first(said, "type", "code")), as_text(first(said, "code"))
+            message = as_text(first(said, "message", "detail"))
+            return TraceError(kind or "Error", message or code, origin)
+    return None
 
 
 _WHOLE: Final[dict[str, Read]] = {

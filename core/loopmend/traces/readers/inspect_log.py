@@ -58,6 +58,9 @@ def read_sample(sample: Mapping[str, Any], options: ReadOptions) -> Trace:
     usage = tokens_in(output.get("usage"))
     if drafts and drafts[-1].tokens is None:
         drafts[-1].tokens = usage
+    stop = _stop_of(output)
+    if drafts and isinstance(stop, str):
+        drafts[-1].finish = stop
     limit = as_map(sample.get("limit")).get("type")
     reason = _LIMITS.get(str(limit)) if limit is not None else None
     scores = as_map(sample.get("scores"))
@@ -67,7 +70,7 @@ def read_sample(sample: Mapping[str, Any], options: ReadOptions) -> Trace:
         if isinstance(given, str)
         else next((each.text for each in said if each.role == "user" and each.text), None)
     )
-    filtered = _stop_of(output) == "content_filter"
+    filtered = stop == "content_filter"
     trace = Trace(
         question=asked or None,
         reason=reason or ("blocked" if filtered else None),

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from loopmend.traces.readers.parts import call_of, content_of, once, result_of, steps_of
-from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get, tokens_in
+from loopmend.traces.readers.values import (
+    FINISHES,
+    as_list,
+    as_map,
+    as_text,
+    decoded,
+    finish_in,
+    first,
+    get,
+    tokens_in,
+)
 from loopmend.traces.trace import Observation, Tokens, TraceCall
 
 __all__ = ["Said", "is_message", "messages_in", "said_by_model"]
@@ -73,7 +83,7 @@ def is_message(value: Any) -> bool:
 _HOLDING: Final = frozenset(
     {
         *("content", "parts", "tool_calls", "function_call", "value", "data", "text", "call_id"),
-        *("toolInvocations", "summary", "tool_call_id", "kwargs", "blocks"),
+        *("toolInvocations", "summary", "tool_call_id", "kwargs", "blocks", "refusal"),
     }
 )
 # Most messages have none of these, which is faster to tell than to look for each.
@@ -84,7 +94,7 @@ _EXTRAS: Final = frozenset({"type", "from", "reasoning_content", "reasoning"})
 _COUNTING: Final = frozenset(
     {
         *("usage", "usage_metadata", "metrics", "response_metadata"),
-        *("finish_reason", "stop_reason", "finishReason"),
+        *("incomplete_details", "generation_info", *FINISHES),
     }
 )
 
@@ -154,7 +164,7 @@ def _wrapped(value: Mapping[str, Any], role: str, depth: int) -> list[Said]:
     for found, whose in _inside(value):
         said = messages_in(found, whose or role, depth + 1)
         if said:
-            _add(said[-1], usage, first(value, "finish_reason", "finishReason", "stop_reason"))
+            _add(said[-1], usage, _finish(value))
             return said
     return []
 
@@ -183,10 +193,9 @@ def _inside(value: Mapping[str, Any]) -> Iterator[tuple[Any, str | None]]:
             yield value[key], None
 
 
-def _add(said: Said, usage: Tokens | None, finish: Any) -> None:
+def _add(said: Said, usage: Tokens | None, finish: str | None) -> None:
     said.tokens = said.tokens or usage
-    if said.finish is None and isinstance(finish, str):
-        said.finish = finish
+    said.finish = said.finish or finish
 
 
 def _role(value: Any) -> str | None:
@@ -216,6 +225,7 @@ def _message(value: Any, role: str, depth: int) -> list[Said]:
         if isinstance(inner, Mapping) and (value.get("lc") == 1 or "content" in inner):
             value = inner
     content = first(value, "content", "parts", "value", "text", "blocks")
+    content = content or first(value, "refusal") or content  # OpenAI's word for no
     if isinstance(content, str) and content[:2] == "[{":  # koog writes its calls as text
         listed = decoded(content)
         if isinstance(listed, list) and all(map(_is_bare_call, listed)):
@@ -245,25 +255,14 @@ def _returned(value: Any, content: Any) -> Said:
 def _spoken(value: Any, content: Any, role: str) -> list[Said]:
     kind = get(value, "type")
     item = isinstance(kind, str) and kind in _ITEMS
+    about = _name(value), _usage(value), _finish(value), item
     if (
         type(value) is dict
         and _EXTRAS.isdisjoint(value)
         and (content is None or type(content) is str)
     ):
-        calls = _calls(value)  # a reply as most write it
-        return [
-            Said(
-                role,
-                content or "",
-                None,
-                calls,
-                [],
-                _name(value),
-                _usage(value),
-                _finish(value),
-                item,
-            )
-        ]
+        # a reply as most write it
+        return [Said(role, content or "", None, _calls(value), [], *about)]
     held = content_of(None if kind == "reasoning" else content)
     calls = once(held.calls, _calls(value))
     if kind in ("function_call", "custom_tool_call"):
@@ -280,10 +279,7 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
         "\n".join(filter(None, thoughts)) or None,
         calls,
         held.results,
-        _name(value),
-        _usage(value),
-        _finish(value),
-        item,
+        *about,
     )
     if held.results and not said.calls:  # results in a user's message are the tool's words
         # and what stands beside them is the host's note, not another request
@@ -320,9 +316,8 @@ def _usage(value: Any) -> Tokens | None:
 def _finish(value: Any) -> str | None:
     if type(value) is dict and _COUNTING.isdisjoint(value):
         return None
-    told = first(value, "finish_reason", "stop_reason", "finishReason")
-    told = told or as_map(get(value, "response_metadata")).get("finish_reason")
-    return told if isinstance(told, str) else None
+    told = finish_in(value) or finish_in(get(value, "response_metadata"))
+    return told or finish_in(get(value, "generation_info"))
 
 
 def _is_data(value: Any) -> bool:

@@ -19,7 +19,13 @@ _FINISH: Final = frozenset(
         *("mark_task_complete", "task_complete", "attempt_completion"),
     }
 )
-_HANDOVER: Final = re.compile(r"(?:transfer|hand_?off|handover|escalate)_to_", re.IGNORECASE)
+_HANDOVER: Final = re.compile(
+    r"(?:hand_?off|handover|escalate)_to_"
+    # Money and files are transferred as well: the name must end with somebody.
+    r"|transfer_(?:back_)?to_(?:(?:\w{1,80}_)?(?:agent|assistant|supervisor|operator|person|team"
+    r"|representative|specialist|expert|manager|support)s?\Z|human|(?P<who>\w{1,80})\Z)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +53,18 @@ class ReadOptions:
         name = call.name.lower()
         return name in _FINISH or name in self.finish or _written(call) in self.finish
 
-    def hands_over(self, call: TraceCall) -> bool:
-        """Tell whether a call ends a run with somebody else, if it is the last of it."""
-        return call.name.lower() in self.handover or _HANDOVER.match(call.name) is not None
+    def hands_over(self, call: TraceCall, agents: Iterable[str | None] = ()) -> bool:
+        """Tell whether a call ends a run with somebody else, if it is the last of it.
+
+        Args:
+            call: The call.
+            agents: The agents that the run is known to have.
+        """
+        told = _HANDOVER.match(call.name)
+        if told is None or call.name.lower() in self.handover:
+            return told is not None or call.name.lower() in self.handover
+        who = (told["who"] or "").lower()
+        return not who or who in {(each or "").lower().replace(" ", "_") for each in agents}
 
 
 def options_of(

@@ -81,6 +81,7 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
         call_id=call_id,
         event=event,
         tools=of.tools_in(attributes) if kind in ("LLM", "AGENT") else (),
+        finish=of.finish_told(attributes) if kind == "LLM" else None,
     )
 
 

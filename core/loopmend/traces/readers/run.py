@@ -136,9 +136,14 @@ class _Reading:
 
     def source(self, error: TraceError | None) -> TraceError | None:
         """Return an error as the innermost span tells it that knows where it comes from."""
-        told = (error.kind, error.message) if error is not None else None
+        if error is None:
+            return None
+        told = (error.kind, error.message)
         same = (each for each in reversed(self.errors) if (each.kind, each.message) == told)
-        return next(same, error)
+        # A run that only says that it failed did so by what failed last in it.
+        last = self.steps[-1].error if self.steps else None
+        vague = error.kind == "Error" and (not error.message or _tells(error.message, last))
+        return next(same, last if vague and last is not None else error)
 
     def told(self, roots: list[Span]) -> list[Draft]:
         """Return the steps of a run whose models have no spans: its messages tell them."""
@@ -171,11 +176,14 @@ class _Reading:
 
     def _model(self, span: Span, agent: str | None) -> None:
         reply = span.reply
-        if reply.empty and span.is_bare:
+        unknown = reply.empty and span.said is None  # instrumentations leave contents out
+        if reply.empty and span.is_bare and span.finish is None:
             return
         if not self.steps:
             self._before(span)
         draft = Draft.of(reply)
+        draft.finish = draft.finish or span.finish
+        draft.reads = not (unknown and draft.finish)
         finals = [call for call in draft.calls if call.name.lower() in _FINAL_TOOLS]
         if finals:
             draft.calls = [call for call in draft.calls if call not in finals]
@@ -276,6 +284,11 @@ class _Reading:
         if not self.steps or len(self.steps[-1].calls) >= _MOST:
             self.steps.append(Draft())
         return self.steps[-1]
+
+
+def _tells(message: str, error: TraceError | None) -> bool:
+    """Tell whether a message repeats an error."""
+    return error is not None and (error.kind in message or error.message in message)
 
 
 def _bare(name: str) -> str:

@@ -49,6 +49,8 @@ class Span:
     """Whether it is one of several that tell of the same call."""
     tools: Sequence[str] = ()
     """The tools that it was offered."""
+    finish: str | None = None
+    """Why the provider says the reply ended, if the span tells it beside the reply."""
     children: list[Span] = field(default_factory=list)
     _reply: Said | None = None
 
@@ -159,4 +161,5 @@ def _merge(outer: Span, inner: list[Span]) -> None:
     outer.given = outer.given if outer.asked else twin.given
     outer.tokens = outer.tokens or twin.tokens
     outer.error = outer.error or twin.error
+    outer.finish = outer.finish or twin.finish
     twin.kind = "TWIN"

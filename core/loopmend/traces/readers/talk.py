@@ -8,7 +8,7 @@ from typing import Any, Final
 from loopmend.traces.readers.messages import is_message, messages_in
 from loopmend.traces.readers.values import as_list, as_map, decoded
 
-__all__ = ["is_talk", "joined", "logged_in", "talk_in"]
+__all__ = ["REPLIES", "is_talk", "joined", "logged_in", "talk_in"]
 
 _TALKS: Final = (
     "messages",
@@ -31,7 +31,8 @@ _AROUND: Final = (
     "input",
     "inputs",
 )
-_REPLIES: Final = ("response", "completion", "output", "outputs")
+REPLIES: Final = ("response", "completion", "output", "outputs")
+"""What a row may keep a reply in."""
 _DEEPEST: Final = 3
 # What a session's log wraps each message in: Claude Code, Codex.
 _LOGGED: Final = ("message", "payload")
@@ -69,8 +70,8 @@ def talk_in(value: Mapping[str, Any], depth: int = 0) -> list[Any] | None:
 def _reply_in(value: Mapping[str, Any]) -> list[Any]:
     """Return the reply that stands beside what was asked: a message, or a provider's response."""
     if _is_response(value):
-        return [value]
-    for key in _REPLIES:
+        return [{key: held for key, held in value.items() if key not in _TALKS}]
+    for key in REPLIES:
         held = decoded(value.get(key))
         if isinstance(held, list) and held and any(map(is_message, held)):
             return held

@@ -9,7 +9,18 @@ from typing import Any, Final
 from loopmend._repr import written
 from loopmend.traces.trace import Tokens
 
-__all__ = ["as_list", "as_map", "as_text", "decoded", "first", "get", "parsed", "tokens_in"]
+__all__ = [
+    "FINISHES",
+    "as_list",
+    "as_map",
+    "as_text",
+    "decoded",
+    "finish_in",
+    "first",
+    "get",
+    "parsed",
+    "tokens_in",
+]
 
 _TWICE: Final = 3
 """How often JSON is written into JSON: platforms that store strings store strings of strings."""
@@ -22,6 +33,8 @@ _OUTPUT: Final = (
     *("completion_tokens", "output_tokens", "outputTokens", "completionTokens"),
     *("candidates_token_count", "candidatesTokenCount", "output"),
 )
+FINISHES: Final = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
+"""Where providers say why a reply ended."""
 
 
 def get(value: Any, key: str) -> Any:
@@ -105,3 +118,11 @@ def _number(value: Any) -> int | None:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def finish_in(value: Any) -> str | None:
+    """Return why a provider says a reply ended, under any provider's key."""
+    told = first(value, *FINISHES)
+    if told is None:  # OpenAI's Responses
+        told = as_map(get(value, "incomplete_details")).get("reason")
+    return told if isinstance(told, str) else None
