@@ -31,7 +31,7 @@ class NotFound(Exception):
     """
 
 
-def files_of(paths: Iterable[str], odd: list[str] | None = None) -> list[str]:
+def files_of(paths: Iterable[str], odd: list[str]) -> list[str]:
     """Return the files that paths, folders and patterns name, each once, in a fixed order.
 
     Pipes, sockets and devices that stand in a folder are not read, but added to `odd`.
@@ -39,7 +39,7 @@ def files_of(paths: Iterable[str], odd: list[str] | None = None) -> list[str]:
     Raises:
         NotFound: One of them names nothing.
 
-    >>> files_of(["-"])
+    >>> files_of(["-"], odd=[])
     ['-']
     """
     return list(dict.fromkeys(file for path in paths for file in _named(path, odd)))
@@ -65,7 +65,7 @@ def _marks(path: str) -> list[object]:
     return [*found, (status.st_dev, status.st_ino)] if stat.S_ISREG(status.st_mode) else found
 
 
-def _named(path: str, odd: list[str] | None) -> Iterator[str]:
+def _named(path: str, odd: list[str]) -> Iterator[str]:
     if path == STDIN:
         yield path
         return
@@ -79,7 +79,7 @@ def _named(path: str, odd: list[str] | None) -> Iterator[str]:
     yield from files
 
 
-def _inside(path: Path, odd: list[str] | None) -> Iterator[str]:
+def _inside(path: Path, odd: list[str]) -> Iterator[str]:
     """Yield a file, or the files in a folder whose names say that they may hold traces."""
     if not path.is_dir():
         yield str(path)
@@ -91,7 +91,7 @@ def _inside(path: Path, odd: list[str] | None) -> Iterator[str]:
                 continue
             if os.path.isfile(file := str(Path(folder, name))):  # noqa: PTH113 - never raises
                 yield file
-            elif odd is not None:
+            else:
                 odd.append(file)
 
 

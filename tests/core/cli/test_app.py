@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 from loopmend import Trace, Turn, classify_trace, read_turn
 from loopmend.cli import collecting
 from loopmend.cli.app import app
-from loopmend.cli.tables import run_view, turn_view
+from loopmend.cli.tables import console, run_view, turn_view
 from loopmend.traces import Finding, Observation, Step, Tokens, TraceCall, TraceError
 from loopmend.traces.report import TraceReport
 from tests.core.cli.files import EVIL, span, talk, write_lines
@@ -574,3 +574,23 @@ def test_steps_too_deep_to_be_redacted_are_left_out(tmp_path: Path) -> None:
     assert done.stdout.startswith("1 run:")
     assert "hunter2" not in (tmp_path / "out").read_text()
     assert run("show", str(tmp_path / "a.json")).exit_code == 2
+
+
+def test_hanging_up_takes_the_place_of_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left to flush goes nowhere, whether rich or a file met the closed pipe."""
+    put: list[int] = []
+
+    def dup2(old: int, new: int) -> None:
+        os.close(old)
+        put.append(new)
+
+    def closed(*_: object) -> None:
+        raise BrokenPipeError
+
+    with monkeypatch.context() as patch:  # pytest itself needs the real one afterwards
+        patch.setattr(os, "dup2", dup2)
+        patch.setattr(collecting.Collected, "read", closed)
+        code = run("triage", "-", input="").exit_code
+        with pytest.raises(SystemExit, match="141"):
+            console().on_broken_pipe()
+    assert (code, put) == (141, [1, 1])
