@@ -170,7 +170,7 @@ def test_a_line_that_is_too_long_is_counted_once(
     assert [run.data["answer"] for run in runs] == ["4", "4"]
     assert [(each.line, each.reason[:17]) for each in skipped] == [
         (2, "is longer than 30"),
-        (3, "is not JSON: torn,"),
+        (3, "is not JSON: torn"),
     ]
 
 
