@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from enum import Enum
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Optional
 
@@ -19,20 +20,21 @@ from loopmend._version import __version__
 from loopmend.cli.collecting import FAILED, INTERRUPTED, NOTHING, WRONG, Collected
 from loopmend.cli.comparison import changes
 from loopmend.cli.gates import Gate, UnknownGate
-from loopmend.cli.inputs import STDIN, NotFound, files_of, name_of, source_of
-from loopmend.cli.outputs import (
-    HtmlOutput,
-    JsonLines,
-    JsonOutput,
-    JUnitOutput,
-    Output,
-    SarifOutput,
-    opened,
+from loopmend.cli.inputs import (
+    STDIN,
+    NotFound,
+    files_of,
+    name_of,
+    overwritten,
+    source_of,
+    unknown_keys,
 )
-from loopmend.cli.reading import Wanted
+from loopmend.cli.outputs import outputs_of
+from loopmend.cli.reading import Wanted, chosen
 from loopmend.cli.tables import (
     changes_table,
     console,
+    hang_up,
     run_view,
     said,
     skipped_view,
@@ -42,6 +44,7 @@ from loopmend.cli.tables import (
 from loopmend.rendering.html import visible
 from loopmend.traces.readers.formats import FORMATS
 from loopmend.traces.readers.loading import load_traces
+from loopmend.traces.redaction import Redactor, redact_secrets
 from loopmend.traces.report import classify_trace
 
 __all__ = ["app"]
@@ -96,8 +99,13 @@ FailOn = Annotated[
 ]
 
 
-def _file(what: str) -> Any:
-    return typer.Option(metavar="FILE", help=f"Write {what} to a file, or - for the output.")
+NoRedact = Annotated[
+    bool, typer.Option("--no-redact", help="Keep keys and passwords in what is shown and written.")
+]
+
+
+def _file(what: str, where: str = "a file, or - for the output") -> Any:
+    return typer.Option(metavar="FILE", help=f"Write {what} to {where}.")
 
 
 @app.callback(invoke_without_command=True)
@@ -123,6 +131,7 @@ def _wanted(  # noqa: PLR0913 - as the commands take them
     max_iterations: int | None,
     *,
     steps: bool = False,
+    redact: bool = True,
 ) -> Wanted:
     options = {
         "tools": tools or None,
@@ -130,12 +139,12 @@ def _wanted(  # noqa: PLR0913 - as the commands take them
         "handover": tuple(handover or ()),
         "max_iterations": max_iterations,
     }
-    return Wanted(None if format is None else format.value, options, steps)
+    return Wanted(None if format is None else format.value, options, steps, redact)
 
 
-def _files(paths: list[str]) -> list[str]:
+def _files(paths: list[str], odd: list[str]) -> list[str]:
     try:
-        return files_of(paths)
+        return files_of(paths, odd)
     except NotFound as error:
         _stop(str(error), WRONG)
 
@@ -157,50 +166,44 @@ def triage(  # noqa: PLR0913, PLR0917 - a command has options
     max_iterations: MostSteps = None,
     json: Annotated[Optional[str], _file("all runs as JSON")] = None,  # noqa: UP045
     jsonl: Annotated[Optional[str], _file("a line of JSON for each run")] = None,  # noqa: UP045
-    html: Annotated[Optional[str], _file("the report page")] = None,  # noqa: UP045
+    html: Annotated[Optional[str], _file("the report page", "a file")] = None,  # noqa: UP045
     sarif: Annotated[Optional[str], _file("findings as SARIF")] = None,  # noqa: UP045
     junit: Annotated[Optional[str], _file("runs as JUnit test cases")] = None,  # noqa: UP045
     fail_on: FailOn = None,
     jobs: Jobs = None,
+    no_redact: NoRedact = False,  # noqa: FBT002
 ) -> None:
-    """Say of many runs why they stopped and what is wrong with them."""
-    files, gate = _files(paths), _gate(fail_on)
+    """Say why each run stopped and what is wrong with it."""
+    odd: list[str] = []
+    files, gate = _files(paths, odd), _gate(fail_on)
     if html == STDIN:
         _stop("--html needs a file", WRONG)
     written = [path for path in (json, jsonl, sarif, junit) if path is not None]
     if written.count(STDIN) > 1:
         _stop("only one thing can be written to the output", WRONG)
-    wanted = _wanted(format, tool, finish, handover, max_iterations, steps=html is not None)
-    with ExitStack() as stack:
-        # Without a gate, the cases of runs with errors fail: a file that says that all is well
-        # because nobody asked would be worse.
-        cases = gate if fail_on else Gate.of(["error"])
-        outputs: list[Output] = []
-        try:
-            if json is not None:
-                outputs.append(JsonOutput(stack.enter_context(opened(json))))
-            if jsonl is not None:
-                outputs.append(JsonLines(stack.enter_context(opened(jsonl))))
-            if sarif is not None:
-                outputs.append(SarifOutput(stack.enter_context(opened(sarif))))
-            if junit is not None:
-                junit_out = JUnitOutput(stack.enter_context(opened(junit)), cases)
-                outputs.append(stack.enter_context(closing(junit_out)))
-        except OSError as error:
-            _stop(f"cannot write: {visible(str(error))}", WRONG)
-        if html is not None:
-            page = HtmlOutput(html, f"Triage of {', '.join(map(name_of, files[:3]))}")
-            outputs.append(stack.enter_context(closing(page)))
-        collected = Collected(outputs, gate)
-        try:
+    lost = overwritten(files, [*written, *([] if html is None else [html])])
+    if lost is not None:
+        _stop(f"{name_of(lost)} is read and would be overwritten: write to another file", WRONG)
+    steps, redact = html is not None, not no_redact
+    wanted = _wanted(format, tool, finish, handover, max_iterations, steps=steps, redact=redact)
+    # Without a gate, the cases of runs with errors fail: a file that says that all is well
+    # because nobody asked would be worse.
+    cases = gate if fail_on else Gate.of(["error"])
+    title = f"Triage of {', '.join(map(name_of, files[:3]))}"
+    paths_out = {"json": json, "jsonl": jsonl, "sarif": sarif, "junit": junit, "html": html}
+    try:
+        with ExitStack() as stack:
+            collected = Collected(outputs_of(stack, paths_out, cases, title), gate, odd)
             collected.read(files, wanted, jobs)
-        except OSError as error:
-            _stop(f"cannot write: {visible(str(error))}", WRONG)
-    _print(collected, stderr=STDIN in written)
+    except BrokenPipeError:
+        hang_up()
+    except OSError as error:
+        _stop(f"cannot write: {visible(str(error))}", WRONG)
+    _print(collected, wanted.format, stderr=STDIN in written)
     raise typer.Exit(collected.code)
 
 
-def _print(collected: Collected, *, stderr: bool) -> None:
+def _print(collected: Collected, format: str | None, *, stderr: bool) -> None:
     out, tally = console(stderr=stderr), collected.tally
     if tally.runs:
         out.print(tally_view(tally))
@@ -209,18 +212,20 @@ def _print(collected: Collected, *, stderr: bool) -> None:
     if not collected.complete:
         console(stderr=True).print(said("Interrupted; this is what was finished.", "yellow"))
     elif not tally.runs:
-        console(stderr=True).print(said("No run could be read.", "red"))
+        told = f": the input holds nothing in the format {format}" if format else ""
+        console(stderr=True).print(said(f"No run could be read{told}.", "red"))
 
 
 @app.command()
 def show(  # noqa: PLR0913, PLR0917 - a command has options
     trace: Annotated[str, typer.Argument(help="A file with one run or many, or -.")],
-    run: Annotated[str, typer.Option(help="Which run: its number in the file, or its id.")] = "1",
+    run: Annotated[str, typer.Option(help="Which run: its number in the file, else its id.")] = "1",
     format: FormatOption = None,
     tool: Tools = None,
     finish: Finish = None,
     handover: Handover = None,
     max_iterations: MostSteps = None,
+    no_redact: NoRedact = False,  # noqa: FBT002
 ) -> None:
     """Show one run step by step, with what was found where it was found."""
     wanted = _wanted(format, tool, finish, handover, max_iterations)
@@ -228,15 +233,17 @@ def show(  # noqa: PLR0913, PLR0917 - a command has options
     loaded = load_traces(source, wanted.format, **wanted.options)
     left = enumerate(loaded, 1)
     try:
-        found = next((each for n, each in left if run in (str(n), each.id)), None)
+        found = chosen(left, run)
         others = next(left, None) is not None
+        report = None if found is None else classify_trace(found)
+        found = found if found is None or no_redact else redact_secrets(found)
     except (OSError, ValueError) as error:
         _stop(f"{name_of(trace)} cannot be read: {visible(str(error))}", WRONG)
-    if found is None:
+    if found is None or report is None:
         if loaded.skipped:
             console(stderr=True).print(skipped_view(loaded.skipped))
         _stop(f"There is no run {visible(run)} in {name_of(trace)}.", NOTHING)
-    console().print(run_view(found, classify_trace(found)))
+    console().print(run_view(found, report, str if no_redact else Redactor().text))
     if others:
         console(stderr=True).print(said("The file holds more runs: --run N shows another.", "dim"))
 
@@ -261,9 +268,12 @@ def diff(  # noqa: PLR0913, PLR0917 - a command has options
     if fail_on not in (None, "rise"):
         _stop("--fail-on takes 'rise'", WRONG)
     wanted = _wanted(format, tool, finish, handover, max_iterations)
-    both = [Collected([], Gate()), Collected([], Gate())]
-    for side, path in zip(both, (before, after), strict=True):
-        side.read(_files([path]), wanted, jobs)
+    both = []
+    for path in (before, after):
+        odd: list[str] = []
+        files = _files([path], odd)
+        both.append(side := Collected([], Gate(), odd))
+        side.read(files, wanted, jobs)
         if not side.complete:
             _stop("Interrupted.", INTERRUPTED)
         if side.skipped:
@@ -291,6 +301,8 @@ def read(
     from loopmend.wire import to_json
 
     text = _text(file)
+    if "\0" in text or text.startswith("\x1f\ufffd"):  # binary, or packed by gzip
+        _stop(f"{name_of(file)} is not text", WRONG)
     turn = read_turn(text, tools=tool or None)
     if json:
         typer.echo(to_json(turn))
@@ -308,12 +320,16 @@ def plan(
     from loopmend.contracts.task_input import TaskStateInput
     from loopmend.planning.explanation import explain
     from loopmend.planning.planner import Planner
-    from loopmend.wire import from_json, to_json
+    from loopmend.wire import from_json, to_data, to_json
 
+    text = _text(state)
     try:
-        known = from_json(TaskStateInput, _text(state))
+        known = from_json(TaskStateInput, text)
     except (TypeError, ValueError) as error:
         _stop(f"{name_of(state)} is no TaskStateInput: {visible(str(error))}", WRONG)
+    unknown = ", ".join(unknown_keys(loads(text), to_data(known)))
+    if unknown:
+        _stop(f"{name_of(state)} has keys that are unknown: {visible(unknown)}", WRONG)
     advised = Planner().advise(known)
     if json:
         typer.echo(to_json(advised))

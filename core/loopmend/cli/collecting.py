@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any, Final
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -17,6 +18,7 @@ from loopmend.cli.reading import Run, Wanted
 from loopmend.cli.tables import console
 from loopmend.rendering.tally import Tally
 from loopmend.traces.readers.loading import Skipped
+from loopmend.traces.redaction import Redactor
 
 __all__ = ["FAILED", "INTERRUPTED", "NOTHING", "WRONG", "Collected"]
 
@@ -76,9 +78,9 @@ class _CtrlC:
 class Collected:
     """What was read so far."""
 
-    def __init__(self, outputs: list[Output], gate: Gate) -> None:
+    def __init__(self, outputs: list[Output], gate: Gate, odd: Iterable[str] = ()) -> None:
         self.tally = Tally()
-        self.skipped: list[Skipped] = []
+        self.skipped = [Skipped("is not a regular file", file) for file in odd]
         self.complete = False
         self.stopped = 0
         self._outputs, self._gate = outputs, gate
@@ -88,14 +90,15 @@ class Collected:
         with suppress(KeyboardInterrupt), _CtrlC() as ctrl_c, _progress(files) as advance:
             for found in stream(files, wanted, jobs=jobs, advance=advance):
                 with ctrl_c.taking():
-                    self._add(found)
+                    self._add(found, wanted)
             self.complete = True
         for output in self._outputs:
             output.finish(Ending(self.tally, self.skipped, self.complete))
 
-    def _add(self, found: Run | Skipped) -> None:
+    def _add(self, found: Run | Skipped, wanted: Wanted) -> None:
         if isinstance(found, Skipped):
-            self.skipped.append(found)
+            reason = Redactor().text(found.reason) if wanted.redact else found.reason
+            self.skipped.append(replace(found, reason=reason))
             return
         self.tally.add(found.data)
         self.stopped += bool(self._gate.reasons(found.data))

@@ -7,9 +7,10 @@ finished when somebody presses Ctrl-C is written.
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfileobj
@@ -22,6 +23,7 @@ from loopmend.cli.gates import Gate
 from loopmend.cli.reading import Run
 from loopmend.rendering.page import PageWriter, spool
 from loopmend.rendering.tally import Tally
+from loopmend.traces.files import open_plain
 from loopmend.traces.readers.loading import Skipped
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "Output",
     "SarifOutput",
     "opened",
+    "outputs_of",
 ]
 
 _LEVELS: Final = {"error": "error", "warning": "warning"}
@@ -61,13 +64,35 @@ class Output(Protocol):
 
 @contextmanager
 def opened(path: str) -> Iterator[IO[str]]:
-    """Open a file to write to; `-` is standard output."""
+    """Open a file to write to, a new one for its owner alone; `-` is standard output."""
     if path == "-":
         yield sys.stdout
         sys.stdout.flush()
         return
-    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+    target: int | str = path
+    if not os.path.exists(path) or os.path.isfile(path):  # noqa: PTH110, PTH113 - else a pipe
+        target = open_plain(Path(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    with open(target, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123
         yield file
+
+
+def outputs_of(
+    stack: ExitStack, paths: Mapping[str, str | None], cases: Gate, title: str
+) -> list[Output]:
+    """Open what is to be written, by its kind, until the stack is left; the page comes last."""
+    found: list[Output] = []
+    for kind, path in paths.items():
+        if path is None:
+            continue
+        if kind == "html":
+            found.append(stack.enter_context(closing(HtmlOutput(path, title))))
+            continue
+        out = stack.enter_context(opened(path))
+        if kind == "junit":
+            found.append(stack.enter_context(closing(JUnitOutput(out, cases))))
+        else:
+            found.append(_PLAIN[kind](out))
+    return found
 
 
 class JsonLines:
@@ -127,6 +152,13 @@ class SarifOutput:
         done = [{"executionSuccessful": ending.complete and not ending.skipped}]
         rest = {"tool": {"driver": driver}, "invocations": done, "columnKind": "unicodeCodePoints"}
         self._out.write(f"{start}\n], {json.dumps(rest)[1:]}]}}\n")
+
+
+_PLAIN: Final[dict[str, Callable[[IO[str]], Output]]] = {
+    "json": JsonOutput,
+    "jsonl": JsonLines,
+    "sarif": SarifOutput,
+}
 
 
 def _result(run: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:

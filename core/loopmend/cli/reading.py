@@ -8,6 +8,7 @@ the result is that of one process that reads everything, in the same order.
 from __future__ import annotations
 
 import json
+import logging
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from loopmend.traces.readers.files import _lines as values_of_lines
 from loopmend.traces.readers.formats import Piece, pieces_of, read_group
 from loopmend.traces.readers.loading import LoadedTraces, Skipped, load_traces
 from loopmend.traces.readers.options import options_of
+from loopmend.traces.redaction import Redactor, redact_secrets
 from loopmend.traces.report import classify_trace
 from loopmend.traces.trace import Trace
 
@@ -30,6 +32,7 @@ __all__ = [
     "Run",
     "Task",
     "Wanted",
+    "chosen",
     "do",
     "part_tasks",
     "row_tasks",
@@ -37,6 +40,7 @@ __all__ = [
     "runs_in",
 ]
 
+_LOG: Final = logging.getLogger(__name__)
 PART: Final = 1024 * 1024
 """The length of a part of a file, in bytes: about a second's work, which Ctrl-C has to wait for."""
 _FIRST: Final = 16 * 1024 * 1024
@@ -65,6 +69,8 @@ class Wanted:
     options: Mapping[str, Any] = field(default_factory=dict)
     """What `load_traces` takes by name."""
     steps: bool = False
+    redact: bool = True
+    """Whether secrets are taken out of what is shown and written."""
 
 
 Rows = dict[tuple[str, str], "array[int]"]
@@ -134,8 +140,29 @@ def _runs_of(loaded: LoadedTraces, file: str, wanted: Wanted) -> Iterator[Run | 
 
 
 def _run(trace: Trace, file: str, wanted: Wanted) -> Run:
-    data = {"file": name_of(file), "run": 0, **run_data(trace, classify_trace(trace))}
-    return Run(data, json_text(step_data(trace)) if wanted.steps else None)
+    clean = Redactor().text if wanted.redact else str
+    data = {"file": name_of(file), "run": 0, **run_data(trace, classify_trace(trace), clean)}
+    if not wanted.steps:
+        return Run(data)
+    try:
+        shown = redact_secrets(trace) if wanted.redact else trace
+    except ValueError as error:
+        _LOG.warning("%s: the steps of a run are left out: %s", name_of(file), error)
+        return Run(data)
+    return Run(data, json_text(step_data(shown)))
+
+
+def chosen(left: Iterator[tuple[int, Trace]], run: str) -> Trace | None:
+    """Return the run with this number; only if no run has it, the first with this id."""
+    named = None
+    for number, trace in left:
+        if str(number) == run:
+            return trace
+        if named is None and trace.id == run:
+            named = trace
+            if not run.isdecimal():
+                break
+    return named
 
 
 def part_tasks(file: str, wanted: Wanted, part: int = PART) -> list[Task]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -31,11 +32,24 @@ _VERDICTS: Final = {"answered": "green", "failed": "red", "unknown": "yellow"}
 _WIDE: Final = 120
 _SHORT: Final = 90
 _FEW: Final = 5
+HUNG_UP: Final = 141
+"""The exit code if the output is closed early, as shells tell it of other programs."""
+
+
+def hang_up() -> NoReturn:
+    """End quietly: whoever read the output, such as `head`, has had enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left is flushed at the end
+    raise SystemExit(HUNG_UP)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        hang_up()
 
 
 def console(*, stderr: bool = False) -> Console:
     """Return where to print; what is piped on is wide enough for a log."""
-    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    made = _Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not made.is_terminal:
         made.width = _WIDE
     return made
@@ -116,13 +130,15 @@ def skipped_view(skipped: Iterable[Skipped]) -> RenderableType:
     lines = [said(f"Not read: {counted(len(listed), 'part')}.", "yellow")]
     for reason, found in Counter({key: len(value) for key, value in places.items()}).most_common():
         few = ", ".join(places[reason][:_FEW]) + (" …" if found > _FEW else "")
-        lines.append(said(f"  {found:,} times: {_line(reason, 200)}: {few}"))
+        lines.append(said(f"  {counted(found, 'time')}: {_line(reason, 200)}: {few}"))
     return Group(*lines)
 
 
-def run_view(trace: Trace, report: TraceReport) -> RenderableType:
+def run_view(
+    trace: Trace, report: TraceReport, clean: Callable[[str], str] = str
+) -> RenderableType:
     """Return a run step by step, with what was found where it was found."""
-    run = run_data(trace, report)
+    run = run_data(trace, report, clean)
     tint = _VERDICTS.get(run["verdict"], "")
     parts: list[RenderableType] = [said(run["headline"], f"bold {tint}".strip())]
     facts = [run["framework"], run["id"], counted(run["steps"], "step")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Final
 
@@ -46,8 +46,10 @@ def cut(text: str, longest: int = _LONGEST) -> str:
     return f"{visible(text[:longest])} … {len(text) - longest:,} more characters"
 
 
-def run_data(trace: Trace | None, report: TraceReport) -> dict[str, Any]:
-    """Return what is known of a run, in short; texts are cut and shown as by `cut`.
+def run_data(
+    trace: Trace | None, report: TraceReport, clean: Callable[[str], str] = str
+) -> dict[str, Any]:
+    """Return what is known of a run, in short; texts are cleaned, and cut and shown as by `cut`.
 
     >>> from loopmend import classify_trace
     >>> data = run_data(trace := Trace(answer="4"), classify_trace(trace))
@@ -56,22 +58,22 @@ def run_data(trace: Trace | None, report: TraceReport) -> dict[str, Any]:
     """
     known = Trace() if trace is None else trace
     return {
-        "id": _short(known.id),
-        "framework": _short(known.framework),
-        "question": _short(known.question),
-        "answer": _short(known.answer),
+        "id": _short(known.id, clean),
+        "framework": _short(known.framework, clean),
+        "question": _short(known.question, clean),
+        "answer": _short(known.answer, clean),
         "verdict": report.verdict.value,
         "stop_reason": report.stop_reason.value,
-        "headline": cut(report.headline),
+        "headline": cut(clean(report.headline)),
         "steps": known.iterations,
         "tokens": known.tokens,
         "seconds": _finite(known.seconds),
-        "findings": [_finding(finding) for finding in worst_first(report.findings)],
+        "findings": [_finding(finding, clean) for finding in worst_first(report.findings)],
     }
 
 
-def _short(text: str | None) -> str | None:
-    return None if text is None else cut(str(text))
+def _short(text: str | None, clean: Callable[[str], str] = str) -> str | None:
+    return None if text is None else cut(clean(str(text)))
 
 
 def _finite(seconds: float | None) -> float | None:
@@ -79,14 +81,14 @@ def _finite(seconds: float | None) -> float | None:
     return seconds if seconds is not None and isfinite(seconds) else None
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, clean: Callable[[str], str]) -> dict[str, Any]:
     return {
-        "kind": cut(finding.kind),
+        "kind": cut(clean(finding.kind)),
         "severity": cut(finding.severity),
         "certainty": cut(finding.certainty),
         "step": finding.step,
-        "message": cut(finding.message),
-        "evidence": cut(finding.evidence),
+        "message": cut(clean(finding.message)),
+        "evidence": cut(clean(finding.evidence)),
         "recovered": finding.recovered,
     }
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-__all__ = ["is_given", "is_key_body", "is_mixed", "is_random", "rule_of"]
+__all__ = ["is_given", "is_key_body", "is_mixed", "is_passphrase", "is_random", "rule_of"]
 
 Rule = Callable[[str], bool]
 
@@ -31,7 +31,8 @@ _UNLOCKS: Final = (
 _ALSO_OPENS: Final = frozenset(_UNLOCKS.split())
 """The same before `key`, but such a key can be one of a table too, so its value decides."""
 _ABOUTS: Final = (
-    "arn at by class count description dir enabled endpoint env error expiration expires expiry"
+    "algo algorithm arn at by class count description dir enabled endpoint env error"
+    " expiration expires expiry"
     " field file format hint id in index label len length limit list manager max message method min"
     " name param path pattern policy prompt provider ref regex required reset rotation schema set"
     " size state status store strength text ttl type uri url usage var variable version"
@@ -85,6 +86,32 @@ def is_random(value: str) -> bool:
     if value.isdigit():
         return len(value) >= 16  # noqa: PLR2004
     return _jumps(value, 3) or any(_jumps(run[0], 2) for run in _LONG_RUN.finditer(value))
+
+
+def is_passphrase(line: str) -> bool:
+    """Tell whether a line is four or more words drawn from a list, and no sentence.
+
+    Lists for passphrases have no word under three letters. Hardly a sentence does without an
+    article, a pronoun, an auxiliary or a preposition; a line with one of these stays.
+
+    >>> is_passphrase("correct horse battery staple"), is_passphrase("ask your admin for it")
+    (True, False)
+    """
+    words = line.lower().split(" ")
+    return (
+        len(words) >= 4  # noqa: PLR2004
+        and all(len(word) >= 3 and word.isalnum() for word in words)  # noqa: PLR2004
+        and not _FUNCTION.intersection(words)
+    )
+
+
+_FUNCTIONS: Final = (
+    "the this that these those you your our their its his her she they who what which when where"
+    " why how are was were has have had can could may might must shall should will would does did"
+    " not and but for from with into onto over under than then there here per via any all each some"
+    " only same both after before until while please"
+)
+_FUNCTION: Final = frozenset(_FUNCTIONS.split())
 
 
 def is_key_body(value: str) -> bool:

@@ -7,7 +7,15 @@ import string
 from collections.abc import Iterator
 from typing import Final
 
-from loopmend.traces.secret_names import Rule, is_given, is_key_body, is_mixed, is_random, rule_of
+from loopmend.traces.secret_names import (
+    Rule,
+    is_given,
+    is_key_body,
+    is_mixed,
+    is_passphrase,
+    is_random,
+    rule_of,
+)
 
 __all__ = ["places_of_secrets"]
 
@@ -23,7 +31,7 @@ rnd_ sbp_ pscale_ pul- ops_eyJ fm1a_ fm1r_ tk-us- v1.0- sha256~ s-s4t2ud- s-s4t2
 ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glagent- ATBB
 ATATT3 ATCTT3 npm_ pypi- rubygems_ dckr_pat_ dckr_oat_ sqp_ squ_ sqa_ CCIPAT_ bkua_ AKCp sntrys_
 sntryu_ PMAK- glsa_ glc_ NRAK- NRRA- lin_api_ secret_ ntn_ figd_ sgp_ CFPAT- dt0c01. dt0s01. pnu_
-rdme_ phx_ AGE-SECRET-KEY-1 A3- p8e- cmVmd CLOJARS_ glffct- glimt- gloas- GR1348941 api_org_ ico-
+rdme_ phx_ A3- p8e- cmVmd CLOJARS_ glffct- glimt- gloas- GR1348941 api_org_ ico-
 pat. sat. API- fio-u- eyJrIjoi
 whsec_ shpat_ shpca_ shppa_ shpss_ sq0atp- sq0csp- EAA rzp_live_ rzp_test_ FLWSECK- FLWSECK_TEST-
 xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- SG. xkeysib- xsmtpsib- re_
@@ -63,7 +71,10 @@ _SHAPES: Final = tuple(
         ("hooks.slack.com", r"hooks\.slack\.com/[a-z]+/(?P<secret>[\w+/]+)"),
         ("/webhooks/", r"/api/webhooks/[0-9]+/(?P<secret>[\w-]+)"),
         ("/webhookb2/", r"/webhookb2/(?P<secret>[\w@/-]+)"),
-        (":aa", r"(?<![0-9])(?P<secret>[0-9]{8,10}:AA[\w-]{33})(?![\w-])"),
+        (":aa", r"(?<![0-9])(?P<random>[0-9]{6,12}:AA[\w-]{30,35})(?![\w-])"),
+        ("sk-lf-", r"(?<!\w)(?P<secret>sk-lf-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?!\w)"),
+        # All capitals, so no change of their kind tells chance from words.
+        ("age-secret-key-1", r"(?P<secret>AGE-SECRET-KEY-1(?!X{9})[A-Z0-9]{16,})"),
         ("-us", r"(?<!\w)(?P<secret>[0-9a-f]{32}-us[0-9]{1,2})(?!\w)"),
         ("sk", r"(?<!\w)(?P<secret>SK[0-9a-fA-F]{32})(?!\w)"),
         ("key-", r"(?<![\w-])(?P<secret>key-[0-9a-f]{32})(?!\w)"),
@@ -76,9 +87,14 @@ _SHAPES: Final = tuple(
 )
 _MATCHED: Final = {"secret": is_given, "random": is_random, "mixed": is_mixed}
 
-# What stands between a name and its value.
+# What stands between a name and its value; Markdown's marks may stand around the sign. A pair is
+# `{"name": …, "value": …}`, an argument the next text of a list, a cell the next one of a row.
 _LINK: Final = re.compile(
-    r"(?P<sign>(?:\\{0,7}[\"'`]\]?)?\s{0,8}(?:=>|:=|==?|:))\s{0,8}"
+    r"(?P<sign>(?:\\{0,7}[\"'`]\]?)?\*{0,2}\s{0,8}(?:=>|:=|==?|:)"
+    r"(?:(?:\*{1,2}|__?)(?=[ \t]))?)\s{0,8}"
+    r"|(?P<pair>\\{0,7}[\"']?,?\s{0,16}\\{0,7}[\"']?value\\{0,7}[\"']?\s{0,8}[:=]\s{0,8})"
+    r"|(?P<next>\\{0,7}[\"']\s{0,8},\s{0,8})(?=\\{0,7}[\"'](?!-))"
+    r"|(?P<cell>[*`]{0,3}[ \t]{0,40}\|[ \t]{0,40})"
     r"|(?P<close>>)|(?P<is>\s{1,4}(?:is|are|was)\s{0,4}:?\s{1,4})|(?P<gap>[ \t]{1,8})(?!-)"
 )
 _NAME: Final = re.compile(r"[\w.-]*", re.ASCII)
@@ -86,6 +102,14 @@ _SIGNS: Final = "-._" + string.ascii_letters + string.digits
 # A name holds one of these.
 _WORD: Final = re.compile(r"pass|pwd|secret|token|key|auth|cred|cookie|jwt|csrf|sig")
 _LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_LISTED: Final = re.compile(r"(?:name|key)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\\{0,7}[\"']?$")
+_FIRST_CELL: Final = re.compile(r"(?:^|[\r\n])[ \t]*\|[ \t*`]*(?:[A-Za-z]+ )?$")
+_FIRST: Final = re.compile(r"(?:^|[\r\n])[ \t>*_#-]*(?:[A-Za-z]+ )?$")
+# A block of YAML: all lines that are indented as the first is.
+_BLOCK: Final = re.compile(r"[|>][-+0-9]{0,2}[ \t]*(?:\r?\n|$)")
+_LINES: Final = re.compile(
+    r"(?P<indent>[ \t]+)(?P<lines>[^\r\n]+(?:\r?\n(?:(?P=indent)[^\r\n]*|(?=\r?\n)))*)"
+)
 _BEFORE: Final = re.compile(r"(?<![A-Za-z])([A-Za-z]+) $")
 _QUOTE: Final = re.compile(r"(\\{0,7})([\"'`])")
 _PAIR_AFTER: Final = r"\s|$|\\{0,7}[\"']?[\w.-]+\\{0,7}[\"']?\s?[=:]"
@@ -104,6 +128,7 @@ _LINE: Final = re.compile(r"[^\r\n\"'`\\]*")
 _QUERIED: Final = ("sig", "signature")
 _SCHEMA: Final = re.compile(r"[\"'](?:type|\$ref|anyOf|oneOf|allOf)\\{0,7}[\"']\s*:")
 _LONGEST_NAME: Final = 200
+_INDENT: Final = 40
 _PROBE: Final = 128
 """So much of a value without quotes is looked at to tell whether it is a secret."""
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
@@ -180,7 +205,20 @@ class _Named:
             return place if rule(text[slice(*place)]) else None
         if rule is is_given and link["sign"] and text.startswith(("{", "["), start):
             return self.nested(start)
+        if block := _BLOCK.match(text, start):
+            return self.block(block.end(), rule)
+        if rule is is_given and ":" in (link["sign"] or "") and self.is_first(begin, _FIRST):
+            line = _LINE.match(text, start, start + _PROBE)[0].rstrip()  # type: ignore[index]
+            if is_passphrase(line):
+                return start, start + len(line)
         return self.bare(name, link, rule)
+
+    def block(self, start: int, rule: Rule) -> Place | None:
+        """Return where the lines of a block stand."""
+        lines = _LINES.match(self.text, start)
+        if lines is None or not rule(lines["lines"]):
+            return None
+        return lines.start("lines"), start + len(lines[0].rstrip())
 
     def bare(self, name: str, link: re.Match[str], rule: Rule) -> Place | None:
         """Return where a value without quotes stands; its end is looked for if it is a secret."""
@@ -189,6 +227,8 @@ class _Named:
         if probe is None:
             return None
         value = probe[0].rstrip(".?:")
+        if link["cell"]:
+            value = value.partition("|")[0]
         end = start + len(value)
         if link["is"]:
             rule = is_mixed
@@ -210,9 +250,30 @@ class _Named:
         if name.lower() in ("key", "token", "keys", "tokens"):
             word = _BEFORE.search(before)
             name = f"{word[1]}_{name}" if word else name
-        if before.endswith(("?", "&")) and name.lower().endswith(_QUERIED):
+        if link["cell"]:
+            return (
+                is_mixed
+                if rule_of(name) is is_given and self.is_first(begin, _FIRST_CELL)
+                else None
+            )
+        if link["pair"] and not _LISTED.search(before):
+            return None
+        if link["next"]:
+            return rule_of(name) if name.startswith("--") and self.is_in_list(begin) else None
+        queried = before.endswith(("?", "&"))
+        if queried and (name.lower() == "key" or name.lower().endswith(_QUERIED)):
             return is_random
         return rule_of(name)
+
+    def is_first(self, begin: int, pattern: re.Pattern[str]) -> bool:
+        """Tell whether a name begins a line or a row, with marks or a word before it at most."""
+        before = self.text[max(0, begin - _INDENT) : begin]
+        return pattern.search(before if begin <= _INDENT else f"…{before}") is not None
+
+    def is_in_list(self, begin: int) -> bool:
+        """Tell whether the bracket before is that of a list, not of a call: that declares."""
+        before = self.text[max(0, begin - _LONGEST_NAME) : begin]
+        return before.rfind("[") > before.rfind("(")
 
     def header(self, kind: str, start: int) -> Place | None:
         """Return where a header's secret stands: all cookies, or what follows the scheme."""

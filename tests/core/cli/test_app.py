@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 from loopmend import Trace, Turn, classify_trace, read_turn
 from loopmend.cli import collecting
 from loopmend.cli.app import app
-from loopmend.cli.tables import run_view, turn_view
+from loopmend.cli.tables import console, run_view, turn_view
 from loopmend.traces import Finding, Observation, Step, Tokens, TraceCall, TraceError
 from loopmend.traces.report import TraceReport
 from tests.core.cli.files import EVIL, span, talk, write_lines
@@ -75,8 +75,8 @@ def test_paths_are_files_folders_patterns_and_the_pipe(files: Path) -> None:
     assert "(standard input) --run 1" in piped.stdout
     empty = files / "empty"
     empty.mkdir()
-    for path, said in ((str(files / "nothing*"), "names no file"), (str(empty), "holds no file"),
-                       ("a\0b", "names no file")):  # fmt: skip
+    for path, said in ((str(files / "nothing*"), "matches no file"), (str(empty), "holds no file"),
+                       ("a\0b", "matches no file")):  # fmt: skip
         wrong = run("triage", path)
         assert (wrong.exit_code, wrong.stdout) == (2, "")
         assert said in wrong.stderr
@@ -194,7 +194,7 @@ def test_no_escape_reaches_a_terminal_or_a_file(tmp_path: Path) -> None:
         run("triage", str(path), "--fail-on", EVIL),
         run("triage", str(path), "--json", str(tmp_path / EVIL / "x")),
     ]
-    assert [each.exit_code for each in done] == [0, 0, 0, 3, 0, 1, 1, 0, 2, 2, 2]
+    assert [each.exit_code for each in done] == [0, 0, 0, 3, 0, 1, 1, 2, 2, 2, 2]
     for each in done:
         assert CONTROLS.search(each.output) is None
     for kind in kinds:
@@ -465,3 +465,132 @@ def test_spans_of_one_run_are_one_run(tmp_path: Path) -> None:
     rows = [span("t", n + 1) for n in range(5)] + [span("t", 0, "AGENT")]
     done = run("triage", write_lines(tmp_path / "spans.jsonl", rows), "--jsonl", "-")
     assert [json.loads(line)["steps"] for line in done.stdout.splitlines()] == [5]
+
+
+KEPT_BACK = "**Password:** hunter2"
+
+
+@pytest.mark.parametrize("kind", ["json", "jsonl", "sarif", "junit", "html"])
+def test_an_output_never_overwrites_an_input(files: Path, kind: str) -> None:
+    """By its own name, through a link or as a hard link, what is read is not written to."""
+    source = files / "a.jsonl"
+    before = source.read_bytes()
+    (files / "link.jsonl").symlink_to(source)
+    (files / "hard.out").hardlink_to(source)
+    for name in ("a.jsonl", "deep/../a.jsonl", "link.jsonl", "hard.out"):
+        done = run("triage", str(source), f"--{kind}", str(files / name))
+        assert (done.exit_code, source.read_bytes()) == (2, before)
+        assert "would be overwritten" in done.stderr.replace("\n", " ")
+    assert run("triage", str(source), f"--{kind}", str(files / "new.out")).exit_code == 0
+
+
+@pytest.mark.parametrize("kind", ["json", "jsonl", "sarif", "junit", "html"])
+def test_reports_are_redacted_and_private(tmp_path: Path, kind: str) -> None:
+    """No secret reaches a report unless it is asked for, and the file is its owner's alone."""
+    source, out = tmp_path / "a.jsonl", tmp_path / "out"
+    write_lines(source, [talk(KEPT_BACK, None)])
+    for words, found in (([], False), (["--no-redact"], True)):
+        out.unlink(missing_ok=True)
+        run("triage", str(source), f"--{kind}", str(out), *words)
+        assert out.stat().st_mode & 0o777 == 0o600
+        assert ("hunter2" in out.read_text()) is (found and kind != "sarif")
+        assert ("hunter2" in run("show", str(source), *words).stdout) is found
+
+
+def test_an_output_may_be_a_pipe(files: Path) -> None:
+    """What is there and no file, such as a device, is written to as it is."""
+    assert run("triage", str(files / "a.jsonl"), "--json", os.devnull).exit_code == 0
+
+
+def test_pipes_in_a_folder_are_passed_over(files: Path) -> None:
+    """A pipe in a folder cannot hang the command; it is named with the reason."""
+    os.mkfifo(files / "pipe.json")
+    done = run("triage", str(files))
+    assert done.stdout.startswith("3 runs:")
+    assert "1 time: is not a regular file" in done.stderr
+    alone = files / "alone"
+    alone.mkdir()
+    os.mkfifo(alone / "pipe.json")
+    assert run("triage", str(alone)).exit_code == 2
+    assert run("diff", str(files / "a.jsonl"), str(files)).exit_code == 0
+
+
+def test_a_number_is_taken_before_an_id(tmp_path: Path) -> None:
+    """`show --run 2` shows the second run, even if the first has the id 2; an id comes after."""
+    traces = [
+        Trace(id="2", answer="first"),
+        Trace(id="7", answer="second"),
+        Trace(id="x", answer="third"),
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(f"{trace.to_json()}\n" for trace in traces))
+    for name, answer in (("2", "second"), ("7", "second"), ("x", "third"), ("1", "first")):
+        assert answer in run("show", str(tmp_path / "a.jsonl"), "--run", name).stdout
+
+
+def test_unknown_keys_of_a_state_are_named() -> None:
+    """A misspelled key is wrong usage, not silently left out."""
+    done = run("plan", "-", input='{"user_content": "Hi", "turns": 3, "retrieval": null}')
+    assert (done.exit_code, "turns" in done.stderr) == (2, True)
+    assert run("plan", "-", input='{"user_content": "Hi"}').exit_code == 0
+
+
+def test_a_wrong_format_is_named(files: Path) -> None:
+    """Who names the wrong format is told that nothing has it."""
+    chat = files / "chat.json"
+    chat.write_text(json.dumps({"messages": [{"role": "user", "content": "x"}]}))
+    done = run("triage", str(chat), "--format", "otlp")
+    assert (done.exit_code, "nothing in the format otlp" in done.stderr) == (3, True)
+
+
+@pytest.mark.parametrize("data", [b"\x1f\x8b\x08\x08abc", b"\x89PNG\x00"])
+def test_what_is_not_text_is_not_read(data: bytes) -> None:
+    """A packed or binary file is no reply; bytes that are not UTF-8 alone do not matter."""
+    done = run("read", "-", input=data)
+    assert (done.exit_code, "is not text" in done.stderr) == (2, True)
+    assert run("read", "-", input=b"caf\xe9").exit_code == 0
+
+
+@pytest.mark.parametrize("words", [["--jsonl", "-"], []])
+def test_a_closed_output_ends_quietly(files: Path, words: list[str]) -> None:
+    """After `| head -1` nothing is complained about, and the code is that of other programs."""
+    command = [sys.executable, "-m", "loopmend", "triage", str(files / "a.jsonl"), *words]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert done.returncode == 141
+    assert b"pipe" not in done.stderr.lower()
+
+
+def test_steps_too_deep_to_be_redacted_are_left_out(tmp_path: Path) -> None:
+    """A run that cannot be redacted is counted, and none of its steps is shown."""
+    deep: Any = "hunter2"
+    for _ in range(140):
+        deep = [deep]
+    calls = [{"function": {"name": "f", "arguments": {"password": deep}}}]
+    chat = [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": calls}]
+    (tmp_path / "a.json").write_text(json.dumps({"messages": chat}))
+    done = run("triage", str(tmp_path / "a.json"), "--html", str(tmp_path / "out"))
+    assert done.stdout.startswith("1 run:")
+    assert "hunter2" not in (tmp_path / "out").read_text()
+    assert run("show", str(tmp_path / "a.json")).exit_code == 2
+
+
+def test_hanging_up_takes_the_place_of_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left to flush goes nowhere, whether rich or a file met the closed pipe."""
+    put: list[int] = []
+
+    def dup2(old: int, new: int) -> None:
+        os.close(old)
+        put.append(new)
+
+    def closed(*_: object) -> None:
+        raise BrokenPipeError
+
+    with monkeypatch.context() as patch:  # pytest itself needs the real one afterwards
+        patch.setattr(os, "dup2", dup2)
+        patch.setattr(collecting.Collected, "read", closed)
+        code = run("triage", "-", input="").exit_code
+        with pytest.raises(SystemExit, match="141"):
+            console().on_broken_pipe()
+    assert (code, put) == (141, [1, 1])

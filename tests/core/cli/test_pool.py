@@ -149,7 +149,7 @@ def test_odd_values_are_skipped_with_the_reason(
     batch = do(Task(file, Wanted(), 0, 10_000))
     assert [(each.line, each.reason) for each in batch.skipped] == [
         (1, "could not be read: KeyError('odd')"),
-        (2, "is no JSON: torn, or nested too deep"),
+        (2, "is not JSON: torn, or nested too deep"),
     ]
     monkeypatch.setattr(reading, "pieces_of", fail)
     assert [each.line for each in do(Task(file, Wanted(), 0, 10_000)).skipped] == [1, 2, 4]
@@ -170,7 +170,7 @@ def test_a_line_that_is_too_long_is_counted_once(
     assert [run.data["answer"] for run in runs] == ["4", "4"]
     assert [(each.line, each.reason[:17]) for each in skipped] == [
         (2, "is longer than 30"),
-        (3, "is no JSON: torn,"),
+        (3, "is not JSON: torn"),
     ]
 
 

@@ -17,10 +17,12 @@ from importlib.resources import files
 from pathlib import Path
 from shutil import copyfileobj
 from typing import IO, Any, Final
+from uuid import uuid4
 
 from loopmend.rendering.html import escaped
 from loopmend.rendering.runs import run_data, step_data
 from loopmend.rendering.tally import Tally
+from loopmend.traces.files import open_plain
 from loopmend.traces.report import TraceReport
 from loopmend.traces.trace import Trace
 
@@ -103,10 +105,11 @@ class PageWriter:
         self._steps.write("\n")
 
     def finish(self) -> None:
-        """Write the page; a file that is there is replaced when it is complete."""
-        partial = self.path.with_name(f"{self.path.name}.partial")
+        """Write the page, for its owner alone; it replaces a file when it is complete."""
+        partial = self.path.with_name(f".{self.path.name}.{uuid4().hex}")
         try:
-            with partial.open("w", encoding="utf-8") as out:
+            file = open_plain(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            with os.fdopen(file, "w", encoding="utf-8") as out:
                 self._write(out)
             partial.replace(self.path)
         finally:

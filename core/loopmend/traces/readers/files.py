@@ -156,7 +156,7 @@ def _one_by_one(text: str) -> Iterator[Found]:
         try:
             value, at = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            yield line, Skip("is no JSON: torn, or nested too deep")
+            yield line, Skip("is not JSON: torn, or nested too deep")
             return
         yield line, value
         line += text.count("\n", start, at)
@@ -172,7 +172,7 @@ def _lines(file: IO[bytes], number: int) -> Iterator[Found]:
                 line = file.readline(LONGEST)
         elif line.strip():
             ok, value = _decoded(line)
-            yield number, value if ok else Skip("is no JSON: torn, or nested too deep")
+            yield number, value if ok else Skip("is not JSON: torn, or nested too deep")
 
 
 def _decoded(data: bytes) -> tuple[bool, Any]:
@@ -219,7 +219,7 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
     except (zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
         return Skip(f"{entry.filename[:100]} is broken: {error}", "inspect")
     ok, value = _decoded(data)
-    return value if ok else Skip(f"{entry.filename[:100]} is no JSON", "inspect")
+    return value if ok else Skip(f"{entry.filename[:100]} is not JSON", "inspect")
 
 
 def _stored(path: Path | None) -> Iterator[Found]:
@@ -236,7 +236,7 @@ def _stored(path: Path | None) -> Iterator[Found]:
             check_database(connection, path)
             for number, body in connection.execute("SELECT id, body FROM traces ORDER BY id"):
                 ok, value = _decoded(body.encode() if isinstance(body, str) else b"")
-                yield number, value if ok else Skip("is no JSON", "loopmend")
+                yield number, value if ok else Skip("is not JSON", "loopmend")
         finally:
             connection.close()
     except TraceFormatError as error:

@@ -106,7 +106,7 @@ def test_stores_of_our_own(tmp_path: Path) -> None:
     loaded = load_traces(store)
     assert len(list(loaded)) == 1
     assert [(each.line, each.reason) for each in loaded.skipped] == [
-        *((2, "is no JSON"), (3, "is no JSON")),
+        *((2, "is not JSON"), (3, "is not JSON")),
     ]
 
 
@@ -183,7 +183,7 @@ def test_archives(tmp_path: Path) -> None:
     path.write_bytes(packed)
     assert (answers(packed), answers(path)) == (["4"], ["4"])
     assert reasons(archive(**{"a.txt": "x"})) == ["holds no samples of Inspect"]
-    assert "is no JSON" in reasons(archive(**{"samples/1.json": "{torn"}))[0]
+    assert "is not JSON" in reasons(archive(**{"samples/1.json": "{torn"}))[0]
     assert "broken archive" in reasons(packed[:-30])[0]
     broken = packed.replace(b"samples/1_epoch_1.json", b"samples/2_epoch_1.json", 1)
     assert "is broken" in reasons(broken)[0]

@@ -510,7 +510,7 @@ def test_a_list_that_is_torn() -> None:
     """What stands before the tear is read, and the tear is told."""
     loaded = load_traces(J([{"messages": CHAT}, {"messages": CHAT}])[:-20].encode())
     assert [trace.answer for trace in loaded] == [ANSWER]
-    assert [each.reason for each in loaded.skipped] == ["is no JSON: torn, or nested too deep"]
+    assert [each.reason for each in loaded.skipped] == ["is not JSON: torn, or nested too deep"]
 
 
 def test_spans_that_a_console_prints() -> None:
