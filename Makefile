@@ -29,7 +29,7 @@ NEEDS_live := --group live
 NEEDS_dist := --group dist
 
 # What the first run downloads, in MB: the wheels of the stage, and uv.
-MB = 170
+MB = 280
 demo: MB = 80
 
 ADVICE = Something could not be installed; the lines above say what. Without a network: connect once, later \

@@ -36,7 +36,8 @@ def test_a_slow_receiver_costs_the_run_nothing() -> None:
     assert not waiting.flush(0.01)
     go.set()
     assert waiting.flush()
-    assert seen == [str(number) for number in range(len(seen))]
+    assert seen == sorted(seen, key=lambda answer: int(answer or 0))
+    assert seen[0] == "0"
     assert (len(seen) in (3, 4), len(seen) + waiting.dropped) == (True, 50)
 
 

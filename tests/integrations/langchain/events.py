@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 from uuid import UUID
 
+import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 
-__all__ = ["Events"]
+__all__ = ["WITH_CONTEXT", "Events"]
 
 
 class Events(BaseCallbackHandler):
@@ -70,3 +72,19 @@ class Events(BaseCallbackHandler):
 
 def _ours(tags: list[str] | None) -> tuple[str, ...]:
     return tuple(tag for tag in tags or () if tag.startswith("loopmend:"))
+
+
+WITH_CONTEXT = pytest.mark.parametrize(
+    "asynchronous",
+    [
+        False,
+        pytest.param(
+            True,
+            marks=pytest.mark.skipif(
+                sys.version_info < (3, 11),
+                reason="LangChain finds no callbacks in async code before 3.11",
+            ),
+        ),
+    ],
+)
+"""Sync and async, where an agent's own code must find its callbacks."""

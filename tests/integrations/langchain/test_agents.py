@@ -33,7 +33,7 @@ from langchain_loopmend.middleware import (
 from langchain_loopmend.middleware.arrivals import Listening
 from langchain_loopmend.testing import ScriptedChatModel, call
 from loopmend import FailurePattern, GaveUp
-from tests.integrations.langchain.events import Events
+from tests.integrations.langchain.events import WITH_CONTEXT, Events
 from tests.integrations.langchain.test_mending import broken
 from tests.integrations.langchain.tools import TOOLS, add, search, wait
 
@@ -175,7 +175,7 @@ def test_given_up_on_a_provider_that_raises() -> None:
     assert len(llm.asked) == 2
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
+@WITH_CONTEXT
 def test_each_retry_is_announced(*, asynchronous: bool) -> None:
     """The custom event tells the attempt, what was wrong, and what the model is told."""
     events = Events()

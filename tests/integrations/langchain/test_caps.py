@@ -43,6 +43,7 @@ from langchain_loopmend.middleware import CapAnswerMiddleware, LoopGuardMiddlewa
 from langchain_loopmend.testing import ScriptedChatModel, call
 from loopmend import StopReason, classify_trace
 from loopmend.mending import CapError
+from tests.integrations.langchain.events import WITH_CONTEXT
 from tests.integrations.langchain.tools import wait
 
 QUESTION: Any = {"messages": [("user", "How many users are there?")]}
@@ -92,7 +93,7 @@ def is_valid(messages: list[Any]) -> bool:
 # The limit of steps
 
 
-@EITHER_WAY
+@WITH_CONTEXT
 def test_langgraph_6731(*, asynchronous: bool) -> None:
     """A loop ends in `GraphRecursionError`; here the model is told, and ends with what it found."""
     same = [call("count", f"call_{n}", table="users") for n in range(20)]

@@ -37,7 +37,7 @@ from langchain_loopmend.messages import ENDED
 from langchain_loopmend.middleware import NormalizationMiddleware, ToolCallingMiddleware
 from langchain_loopmend.testing import DecodingChatModel, ScriptedChatModel, call
 from loopmend import action_schema
-from tests.integrations.langchain.events import Events
+from tests.integrations.langchain.events import WITH_CONTEXT, Events
 from tests.integrations.langchain.test_agents import Place
 from tests.integrations.langchain.tools import TOOLS, search, wait
 
@@ -367,7 +367,7 @@ def test_a_retrying_parser_is_constrained(*, refuses: bool) -> None:
 # Agents
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
+@WITH_CONTEXT
 def test_an_agent_is_constrained(*, asynchronous: bool) -> None:
     """The model of an agent is offered no tools then: the schema holds them."""
     llm = Told(script=[NARRATED, CALL, DONE])
