@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from json import JSONDecodeError
 from typing import Any, Final
@@ -180,9 +182,7 @@ def _fitted(reading: JsonReading, wanted: Schema, text: str) -> JsonReading:
         return replace(reading, value=wanted.clean(reading.data))
     except ValueError:
         pass
-    alignment = Alignment(
-        wanted.checker, strict=wanted.strict, written=_written(reading.repairs, text)
-    )
+    alignment = Alignment(wanted.checker, strict=wanted.strict, written=_written(reading, text))
     try:
         data = alignment.aligned(reading.data, wanted.json)
     except RecursionError:  # alternatives within alternatives
@@ -209,10 +209,23 @@ def _fitted(reading: JsonReading, wanted: Schema, text: str) -> JsonReading:
     return _mismatched(reading, problems) if problems else replace(reading, value=value)
 
 
-def _written(repairs: tuple[Repair, ...], text: str) -> dict[int, str]:
-    """Return how integers are written that JSON would not write so."""
-    found = [text[slice(*repair.span)] for repair in repairs if repair.what == "number"]
-    return {int(each): each for each in found if _INTEGER.fullmatch(each)}
+def _written(reading: JsonReading, text: str) -> dict[int, str]:
+    """Return how integers are written that JSON would not write so, if each has one form only."""
+    found = [text[slice(*r.span)] for r in reading.repairs if r.what == "number"]
+    forms = [each for each in found if _INTEGER.fullmatch(each)]
+    if not forms:
+        return {}
+    times = Counter(_integers(reading.data))
+    return {int(each): each for each in forms if forms.count(each) == times[int(each)]}
+
+
+def _integers(data: Any) -> Iterator[int]:
+    held = [data]
+    while held:
+        value = held.pop()
+        if type(value) is int:
+            yield value
+        held += value.values() if isinstance(value, dict) else value if type(value) is list else ()
 
 
 def _is_blank(value: Any, data: dict[str, Any]) -> bool:

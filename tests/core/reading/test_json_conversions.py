@@ -247,6 +247,16 @@ def test_a_number_for_a_text_keeps_its_form(text: str, value: str) -> None:
     assert read_json(text, Item).value.name == value
 
 
+def test_a_number_in_two_forms() -> None:
+    """Where a number is written in two ways, nobody can tell which text is which: it is plain."""
+    found = read_json('{"a": 5, "b": +5, "c": [+7, {"d": +7}]}', dict[str, Any])
+    assert found.value == {"a": 5, "b": 5, "c": [7, {"d": 7}]}
+    assert read_json('{"a": 5, "b": +5}', dict[str, str]).value == {"a": "5", "b": "5"}
+    assert read_json('{"a": +7, "b": +7}', dict[str, str]).value == {"a": "+7", "b": "+7"}
+    nested = read_json('{"a": [+7, +7], "b": [{"c": 1}]}', dict[str, list[Any]])
+    assert nested.ok
+
+
 def test_half_a_surrogate_pair_is_no_conversion() -> None:
     """Text that no JSON can hold is no repair, and hides none."""
     assert fit_value({"a": "\ud800"}, dict[str, Any]).fidelity == "exact"
