@@ -53,7 +53,11 @@ _PLAN: Constant = re.compile(
     r"|ich\b|lass\b|laisse|je\b|voy\b|vou\b|deixe|sto\b|vado\b|lasciami\b|ik\b|laat\b)"
 )
 _WORD: Constant = re.compile(r"\w")
-_AS_THEY_ARE: Constant = frozenset({int, bool})
+_TYPED: Constant = frozenset({"type", "anyOf", "oneOf"})
+_AS_THEY_ARE: Constant[dict[type, tuple[str, ...]]] = {
+    int: ("integer", "number"),
+    bool: ("boolean",),
+}
 
 
 class CleanParts(NamedTuple):
@@ -147,7 +151,7 @@ def fits(name: str, arguments: Any, tools: Toolbox) -> bool:
         if type(value) is str:
             if schema.get("type") != "string" or "enum" in schema or is_placeholder(key, value):
                 return False
-        elif type(value) not in _AS_THEY_ARE:
+        elif schema.keys() & _TYPED and schema.get("type") not in _AS_THEY_ARE.get(type(value), ()):
             return False
     return all(key in arguments for key in spec.required)
 

@@ -321,6 +321,8 @@ def test_bare_names_take_text_as_it_is() -> None:
         ({"q": "x", "n": 3}, True),
         ({"q": "x", "o": True}, True),
         ({"n": 3}, False),
+        ({"q": 7}, False),
+        ({"q": "x", "n": True}, False),
         ({"q": "..."}, False),
         ({"q": "x", "o": "text"}, False),
         ({"q": "x", "o": 1.5}, False),
