@@ -151,7 +151,9 @@ def fits(name: str, arguments: Any, tools: Toolbox) -> bool:
         if type(value) is str:
             if schema.get("type") != "string" or "enum" in schema or is_placeholder(key, value):
                 return False
-        elif schema.keys() & _TYPED and schema.get("type") not in _AS_THEY_ARE.get(type(value), ()):
+        elif type(value) not in _AS_THEY_ARE:
+            return False
+        elif schema.keys() & _TYPED and schema.get("type") not in _AS_THEY_ARE[type(value)]:
             return False
     return all(key in arguments for key in spec.required)
 
