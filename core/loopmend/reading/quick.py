@@ -151,11 +151,15 @@ def fits(name: str, arguments: Any, tools: Toolbox) -> bool:
         if type(value) is str:
             if schema.get("type") != "string" or "enum" in schema or is_placeholder(key, value):
                 return False
-        elif type(value) not in _AS_THEY_ARE:
-            return False
-        elif schema.keys() & _TYPED and schema.get("type") not in _AS_THEY_ARE[type(value)]:
+        elif not _takes_as_it_is(value, schema):
             return False
     return all(key in arguments for key in spec.required)
+
+
+def _takes_as_it_is(value: Any, schema: dict[str, Any]) -> bool:
+    """Tell whether a value is a whole number or a truth value, and the schema takes it."""
+    kinds = _AS_THEY_ARE.get(type(value), ())
+    return bool(kinds) and (schema.get("type") in kinds or not schema.keys() & _TYPED)
 
 
 def fit_text(name: str, text: str, tools: Toolbox) -> str | dict[str, Any] | None:
