@@ -20,7 +20,9 @@ ROOT = Path(__file__).parents[2]
 MAKE = shutil.which("make") or ""
 STAGES = ("venv", "pip", "uv")
 # What the make that runs these tests says to its children is not for another make.
-OUTSIDE = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+OUTSIDE = {
+    name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
+}
 
 pytestmark = pytest.mark.skipif(not MAKE, reason="there is no make")
 
@@ -96,7 +98,8 @@ def interrupt(checkout: Path, stage: str, by: signal.Signals) -> None:
     while not list(checkout.glob(".venv/**/*.half")) and time.monotonic() < until:
         time.sleep(0.01)
     os.killpg(running.pid, by)
-    assert running.wait() == -by
+    # Make may see its command end before it sees the signal; then it fails as with any command.
+    assert running.wait() in (-by, 2)
     assert list(checkout.glob(".venv/**/*.half"))
 
 
@@ -187,7 +190,12 @@ def test_a_dry_run_changes_nothing(checkout: Path) -> None:
     """`make --dry-run` shows the way to the demo in a checkout that has no environment."""
     (checkout / "python").chmod(0o644)
     done = subprocess.run(
-        [*command("demo"), "--dry-run"], cwd=checkout, capture_output=True, text=True, check=False
+        [*command("demo"), "--dry-run"],
+        cwd=checkout,
+        env=OUTSIDE,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stdout.splitlines()[-1] == ".venv/bin/python -m demo"
     assert not (checkout / ".venv").exists()
