@@ -24,6 +24,11 @@ __all__ = ["collect"]
 _ADDRESSED: Final = re.compile(r"(?<!\s)\s*\bto=(?P<name>[\w.\-]+)\s*\Z")
 _CHANNEL: Final = re.compile(r"\s*(\w+)[^<]{0,80}")
 _GOES_ON: Final = re.compile(r"<\|(?:start|channel)|<\|im_start\|>assistant|<\|start_header")
+# The same speaker goes on with another call.
+_CALLS_ON: Final = re.compile(
+    r"(?:<\|start\|>)?\s?assistant(?:<\|channel\|>\w{1,20})? to=(?!user|self|assistant)"
+    r"|(?:<\|start\|>)?<\|channel\|>\w{1,20} to=(?!user|self|assistant)"
+)
 _ONLY_TOKENS: Final = re.compile(r"(?:<[|/][^<>]{1,30}>\s*)+\Z")
 _SPEAKER: Final = re.compile(r"[ \t]*(\w+)")
 
@@ -141,6 +146,8 @@ class _Collector(CodeCalls):
         rest = self.text[node.end : node.end + LOOK_BACK].lstrip()
         # Whatever follows a call cannot know its result.
         called = any(c.calls for c in self.found.candidates)
+        if _CALLS_ON.match(rest):
+            return at + 1
         if rest and (
             called
             or not (node.name.lower() == "end" or _GOES_ON.match(rest) or _ONLY_TOKENS.match(rest))

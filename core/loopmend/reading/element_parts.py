@@ -12,10 +12,10 @@ from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern
 from loopmend.reading.values import Value
 
-__all__ = ["Collector", "ElementParts", "is_label"]
+__all__ = ["CALL_PREFIX", "Collector", "ElementParts", "is_label"]
 
 _AROUND_NAME: Final = re.compile(r"(?:functions\.|call:)?\s*(?::\d{1,4})?[:,]?")
-_CALL_PREFIX: Final = re.compile(r"\Acall:\s*", re.IGNORECASE)
+CALL_PREFIX: Final = re.compile(r"\Acall:\s*", re.IGNORECASE)
 _NAME: Final = re.compile(r"[^\W\d][\w.\-:]{0,80}")
 _NUMBERED: Final = re.compile(r"(?:functions\.)?([^\W\d][\w.\-]*):\d{1,4}")
 
@@ -107,7 +107,7 @@ class ElementParts:
         name = names[0]
         if len(names) > 1 and role_of(name) in (Role.CALL, Role.TYPE):
             name = names[1]
-        name = _CALL_PREFIX.sub("", name.split("\n")[0].strip()).rstrip(":").strip()
+        name = CALL_PREFIX.sub("", name.split("\n")[0].strip()).rstrip(":").strip()
         if self.node.token and (numbered := _NUMBERED.fullmatch(name)):
             name = numbered[1]
         if name.endswith(")") and "(" in name:
@@ -115,7 +115,8 @@ class ElementParts:
         known = self.collector.tools
         if known is not None and known.find(name) is not None:
             return name
-        return name if _NAME.fullmatch(name) or re.fullmatch(r"\d{1,3}", name) else None
+        alone = self.node.token and name.isdecimal()  # an id without a name
+        return name if alone or _NAME.fullmatch(name) else None
 
     def _first(self, children: list[Node]) -> int:
         return children[0].start if children else self.node.stop
@@ -130,7 +131,11 @@ class ElementParts:
     def _only_names(name: str, pieces: list[tuple[str, Role | None]]) -> bool:
         """Tell whether the text beside the arguments is the name, an id or a label."""
         rest = [text for text, role in pieces if role is not Role.ID and name not in text]
-        named = [text.replace(name, "", 1).strip() for text, _ in pieces if name in text]
+        named = [
+            CALL_PREFIX.sub("", text).replace(name, "", 1).strip()
+            for text, _ in pieces
+            if name in text
+        ]
         return all(is_label(text) for text in rest) and all(
             is_label(text) or _AROUND_NAME.fullmatch(text) for text in named
         )

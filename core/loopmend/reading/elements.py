@@ -12,15 +12,20 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
 
 from loopmend.reading.candidates import Candidate
-from loopmend.reading.element_parts import ElementParts, is_label
+from loopmend.reading.element_parts import CALL_PREFIX, ElementParts, is_label
 from loopmend.reading.fitting import Call
-from loopmend.reading.leaves import begins_with_element, content_of, object_of
+from loopmend.reading.leaves import (
+    begins_with_element,
+    content_of,
+    object_of,
+    parameters_of,
+    section_of,
+)
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.marks import BENT, TAG, argument_start
 from loopmend.reading.nodes import Kind, Node
@@ -30,7 +35,6 @@ from loopmend.reading.values import Value, verified
 
 __all__ = ["Body"]
 
-_CDATA: Final = re.compile(r"\s*<!\[CDATA\[((?:(?!]]>).)*)]]>\s*", re.DOTALL)
 _TRUNCATED: Final = "The call is cut off."
 
 
@@ -73,7 +77,7 @@ class Body(ElementParts):
     def with_sibling(self, sibling: Node, shown: str | None) -> Candidate:
         """Read `<tool>name</tool><tool_input>…</tool_input>`."""
         name = self.node.label or self.text[self.node.begin : self.node.stop].strip()
-        arguments = content_of(self.text, sibling, None)
+        arguments = content_of(self.text, sibling, self.collector.found.repairs)
         span = (self.node.start, sibling.end)
         torn = Tear.WHOLE if sibling.closed else Tear.CUT
         repairs: tuple[Repair, ...] = ()
@@ -118,7 +122,7 @@ class Body(ElementParts):
         made: list[Candidate] = []
         at = self.node.begin
         for child in children:
-            name = self.text[at : child.start].strip()
+            name = CALL_PREFIX.sub("", self.text[at : child.start].strip())
             if (
                 child.value is None
                 or not isinstance(child.value.value, dict)
@@ -153,7 +157,8 @@ class Body(ElementParts):
         if not whole:
             torn = Tear.CUT
         elif not node.closed:
-            if not node.token and (
+            over = node.guessed and any(c.leaf for c in children)
+            if not (node.token or over) and (
                 not children or (value is None and self._may_go_on(name, found))
             ):
                 torn = Tear.CUT
@@ -195,6 +200,10 @@ class Body(ElementParts):
         pieces: list[tuple[str, Role | None]],
     ) -> tuple[Any, Value | None, str | None, bool] | Failure:
         leaves = [c for c in children if c.leaf and c.kind is Kind.TAG and c.role is not Role.NAME]
+        if self.node.label is not None and not values and not leaves:
+            inner = self.text[self.node.begin : self.node.stop]
+            if (found := self._by_parameters(name, inner)) is not None:
+                return found, None, None, True
         if any(c.kind is Kind.FENCE and not c.children and self._holds_text(c) for c in children):
             message = f"The arguments of `{name[:80]}` cannot be parsed."
             return Failure(FailurePattern.MALFORMED, message, self.span, name)
@@ -247,10 +256,10 @@ class Body(ElementParts):
             if self._swallows_call(leaf):
                 message = "An argument holds the start of another call: its end is unclear."
                 return Failure(FailurePattern.MALFORMED, message, (leaf.start, leaf.end))
-            content = content_of(self.text, leaf, leaf.attributes)
-            section = _CDATA.fullmatch(content) if leaf.label and isinstance(content, str) else None
-            if section:
-                content = type(content)(section[1])
+            content = content_of(self.text, leaf, self.collector.found.repairs)
+            section = section_of(content) if leaf.label and isinstance(content, str) else None
+            if section is not None:
+                content = type(content)(section)
                 self.collector.found.repairs.append(Repair("CDATA", (leaf.begin, leaf.stop)))
             if leaf.role is Role.KEY and leaf.label is None:
                 key = str(content).strip()
@@ -264,7 +273,7 @@ class Body(ElementParts):
                 continue
             elif leaf.role is Role.ID:
                 continue
-            elif leaf.role is Role.ARGUMENTS and len(leaves) == 1:
+            elif leaf.role is Role.ARGUMENTS and len(leaves) == 1 and content[:1] not in ("{", "["):
                 return content, None, None, whole
             else:
                 message = "An argument has no name."
@@ -304,11 +313,21 @@ class Body(ElementParts):
         node = self.node
         inner = self.text[node.begin : node.stop]
         name = node.label or node.name
-        found: Any = object_of(inner) if inner.strip() else {}
+        found = self._by_parameters(name, inner)
+        if found is None:
+            found = object_of(inner) if inner.strip() else {}
         if isinstance(found, str) and begins_with_element(inner):
             return self._failed(f"The arguments of `{name[:80]}` cannot be parsed.")
         call = Call(name, found, self.span, raw=True)
         return Candidate(self.span, [call], form="tags")
+
+    def _by_parameters(self, name: str, inner: str) -> Any:
+        """Return the arguments if they stand in elements named like the tool's parameters."""
+        tools = self.collector.tools
+        spec = tools.find(name) if tools is not None else None
+        if spec is None or not spec.known:
+            return None
+        return parameters_of(inner, spec, self.collector.found.repairs, self.node.begin)
 
     def _described(
         self,

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Final
 
 from loopmend.reading.candidates import Candidate, Found
-from loopmend.reading.phrases import CORRECTS, LIMITS
+from loopmend.reading.phrases import CORRECTS, ENGLISH, LIMITS, NEXT_UP, PROGRESS_MARK
 from loopmend.reading.places import Places
 from loopmend.reading.plans import closes, declines, explains, goes_on, plans
 from loopmend.reading.speech import (
@@ -22,18 +22,23 @@ from loopmend.reading.speech import (
     asks_leave,
     awaits,
     clauses,
+    converses,
+    forbids,
     is_interjection,
     is_label,
     is_question,
     is_step,
     is_unfinished,
+    narrates,
     pauses,
+    plain_words,
     presents,
     refers,
     refuses,
     reports,
     sentences,
     speaks_of_itself,
+    supposes,
     takes_back,
     without_emoji,
 )
@@ -42,11 +47,15 @@ __all__ = ["Around", "Doubt", "merged", "why_not_meant"]
 
 # What closes a call, or says nothing behind it: an empty object, fenced or not.
 _CLOSING: Final = re.compile(
-    r"(?:\s|[`;,.*_\]})>~]|</?[\w:\-|\uff5c]{1,60}>|<[|\uff5c][^>\n]{1,60}>|(?:json)?\s{0,5}\{\s{0,5}\})*"
+    r"(?:\s|[`;,.*_\]})>~]|</?[\w:\-|\uff5c]{1,60}>|<[|\uff5c][^>\n]{1,60}>|(?:json)?\s{0,5}\{\s{0,5}\}|</[\w:\-|\uff5c]{0,60}\Z)*"
 )
 _RUNS_ON: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964][\"')\]\u201d*_`]{0,3}\s*\Z")
 _LEADS_ON: Final = (":", "\uff1a", ",", "-", "\u2013", "\u2014")
 _SHORT_QUESTION: Final = 4
+_NEAR: Final = 3
+_ITEMS: Final = 5
+_SHORT: Final = 2
+_FAR: Final = 400
 _MOST: Final = 4000
 
 
@@ -102,6 +111,7 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
     places = Places(text, around.start)
     tail = around.said(candidates[-1].span[1], around.end)
     last = not _sentences(_after_closing(tail))
+    ends = last or _follows(tail, planned=False, thought=False)
     lead, names = "", list[str]()
     for candidate in candidates:
         start = candidate.span[0]
@@ -112,9 +122,13 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
         labelled = labelled or candidate.thought
         names = [call.name for call in candidate.calls]
         first = candidate is candidates[0]
-        alone = last and not text[text.rfind("\n", 0, start) + 1 : start].strip()
+        alone = ends and not text[text.rfind("\n", 0, start) + 1 : start].strip()
         told = candidate.form == "react" and _says(candidate, lead)
-        if not (told or _leads(lead, _Stand(names, labelled, alone, first))):
+        about = _given(candidate)
+        if not (
+            told
+            or _leads(lead, _Stand(names, about, candidate.form == "react", labelled, alone, first))
+        ):
             said = sentences(lead.rstrip()[-_MOST:])
             placed = bool(said) and refers(said[-1])
             return Doubt("the words before it do not announce it", placed=placed)
@@ -131,6 +145,16 @@ def _says(candidate: Candidate, lead: str) -> bool:
     return bool(said) and any(all(s in told for s in said[-2:]) for told in map(sentences, held))
 
 
+def _given(candidate: Candidate) -> tuple[str, ...]:
+    """Return what a call is given, and the words of that which mean something."""
+    texts = [v for call in candidate.calls for v in _texts(call.arguments) if len(v) < _FAR]
+    words = (w for text in texts for w in plain_words(text))
+    return (
+        *(text for text in texts if len(text) > _SHORT),
+        *(word for word in words if len(word) > _SHORT and not ENGLISH.fullmatch(word)),
+    )
+
+
 def _texts(arguments: object) -> list[str]:
     values = arguments.values() if isinstance(arguments, dict) else (arguments,)
     return [value for value in values if isinstance(value, str)]
@@ -141,6 +165,10 @@ class _Stand:
     """What is known of a call beside the words before it."""
 
     names: list[str]
+    about: tuple[str, ...]
+    """What it is given, and longer words of that."""
+    headed: bool
+    """Whether it is ReAct's."""
     labelled: bool
     """Whether a header of its own, such as `Action:`, announces it: then words need not."""
     alone: bool
@@ -157,7 +185,7 @@ def _leads(lead: str, stand: _Stand) -> bool:
     if not said:
         return True
     last = said[-1]
-    if plans(last, stand.names) and not awaits(last):
+    if (plans(last, stand.names) and not awaits(last)) or _is_on_its_way(last, stand):
         return True
     if not stand.first and CORRECTS.search(last):
         return False  # what stands before it is taken back
@@ -166,18 +194,69 @@ def _leads(lead: str, stand: _Stand) -> bool:
         return not rest or _is_harmless(rest[-1], stand)
     if is_question(last):
         return _may_be_asked(last, labelled=stand.labelled)
-    if _RUNS_ON.search(plain) is None:
+    if _RUNS_ON.search(plain) is None and not (stand.alone and _is_checked(lead)):
         if is_step(last) and plain[-1:] not in _LEADS_ON:
             return True
         if not _is_finished(lead, plain, said, stand):
             return _ends_ready(last, stand)
-    return not any(_hands_over(s, stand) for s in said[-2:-1]) and _is_harmless(last, stand)
+    return _are_harmless(said, stand, checked=_is_checked(lead))
+
+
+def _is_on_its_way(sentence: str, stand: _Stand) -> bool:
+    """Tell whether a sentence says what comes next, or who talks names what the call is given."""
+    if not (NEXT_UP.match(sentence) or (_names(sentence, stand) and converses(sentence))):
+        return False
+    return not (
+        refers(sentence)
+        or narrates(sentence)
+        or supposes(sentence)
+        or awaits(sentence)
+        or refuses(sentence)
+        or forbids(sentence)
+        or asks_leave(sentence)
+    )
+
+
+def _is_checked(lead: str) -> bool:
+    """Tell whether the last lines before a call are a list that says how far the work is."""
+    lines = [line for line in lead[-_MOST:].split("\n") if line.strip()][-_ITEMS:]
+    return any(PROGRESS_MARK.match(line) for line in lines)
+
+
+def _are_harmless(said: list[str], stand: _Stand, *, checked: bool) -> bool:
+    """Tell whether whole sentences before a call leave it as it is."""
+    if not (stand.headed or checked or any(_is_talk(s, stand) for s in said[-_NEAR:])):
+        return False
+    return not any(_hands_over(s, stand) for s in said[-2:-1]) and _is_harmless(said[-1], stand)
+
+
+def _names(sentence: str, stand: _Stand) -> bool:
+    """Tell whether a sentence names what a call is given."""
+    return any(
+        part in sentence and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", sentence)
+        for part in stand.about
+    )
+
+
+def _is_talk(sentence: str, stand: _Stand) -> bool:
+    """Tell whether a sentence belongs to a conversation in which the call is made.
+
+    Its speaker talks, acts or asks to wait, or it is about what the call is given.
+    """
+    return (
+        _names(sentence, stand)
+        or converses(sentence)
+        or pauses(sentence)
+        or is_label(sentence, stand.names)
+        or is_interjection(clauses(sentence)[0])
+        or plans(sentence, stand.names)
+    )
 
 
 def _hands_over(sentence: str, stand: _Stand) -> bool:
-    """Tell whether the last sentence but one asks for leave, or presents a text."""
-    asks = is_question(sentence) and asks_leave(sentence)
-    return asks or (stand.alone and presents(sentence))
+    """Tell whether the last sentence but one asks for leave or about a call, or presents a text."""
+    asks = is_question(sentence) and (asks_leave(sentence) or refers(sentence))
+    return asks or forbids(sentence) or (stand.alone and presents(sentence))
 
 
 def _is_finished(lead: str, plain: str, said: list[str], stand: _Stand) -> bool:
@@ -213,10 +292,10 @@ def _is_harmless(sentence: str, stand: _Stand) -> bool:
         return True
     if is_question(sentence):
         return _may_be_asked(sentence, labelled=True)
-    if refuses(sentence) or asks_leave(sentence) or declines(sentence):
+    if refuses(sentence) or forbids(sentence) or asks_leave(sentence) or declines(sentence):
         return False
     if stand.alone:
-        return not presents(sentence)
+        return not (presents(sentence) or narrates(sentence))
     if not stand.labelled and reports(sentence):
         return False
     return not refers(sentence) or (stand.labelled and speaks_of_itself(sentence))

@@ -107,7 +107,7 @@ _ROWS: Final[tuple[tuple[Role, str], ...]] = (
     (
         Role.FILLER,
         "the a an my your next new now current section list block of to in on for de la le l"
-        " do da and data payload body request object structured tag with item items use"
+        " do da and data payload body fields details settings request object structured tag with item items use"
         " aus der des die das и на",
     ),
 )

@@ -27,7 +27,7 @@ BAR: Final = "[|\uff5c\u00a6]"
 # `<name>`, `</name>`, `<name=value>`, `<name key="value">`, `<name/>`, `<|name|>`, `<name|>`.
 TAG: Final = re.compile(
     rf"<(?P<slash>/?)\s{{0,3}}(?P<bar>{BAR}(?:\w{{1,20}}{BAR})?)?(?P<slash2>/?)(?P<name>{NAME})"
-    r"(?:[\s\u0120]*(?:name\s*)?=\s*(?P<value>\"[^\"<>\n]{0,200}\"?|'[^'<>\n]{0,200}'?|[^\s<>\"']{1,200}))?"
+    r"(?:[\s\u0120]*(?:name\s*)?=\s*(?P<value>[\"\u201c][^\"\u201d<>\n]{0,200}[\"\u201d]?|'[^'<>\n]{0,200}'?|[^\s<>\"']{1,200}))?"
     r"(?P<attributes>[\s\u0120][^<>]{0,400}?)?\s{0,3}(?P<void>/?)"
     rf"(?P<bar2>{BAR})?>"
 )
@@ -46,7 +46,7 @@ SPREAD: Final = re.compile(
 )
 SQUARE: Final = re.compile(r"\[(?P<slash>/?)(?P<name>[A-Za-z][A-Za-z_]*(?:[ _][A-Za-z]+){0,3})\]")
 ATTRIBUTE: Final = re.compile(
-    r"([\w\-]{1,40})[\s\u0120]*=[\s\u0120]*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))"
+    r"([\w\-]{1,40})[\s\u0120]*=[\s\u0120]*(?:[\"\u201c\u201d]([^\"\u201c\u201d]*)[\"\u201c\u201d]|['\u2018\u2019]([^'\u2018\u2019]*)['\u2018\u2019]|([^\s\"'>]+))"
 )
 LIST_OF_CALLS: Final = re.compile(r"\[\s*[\"']?[^\W\d][\w.\\\-]{0,100}\(")
 NAMED: Final = re.compile(
@@ -55,7 +55,7 @@ NAMED: Final = re.compile(
 LIST_START: Final = re.compile(r"\[\s*(?://[^\n]{0,80}\n\s*)?(?:[{\[\"'\]]|\Z)")
 COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 FENCES: Final = {mark: re.compile(mark) for mark in ("```", "~~~")}
-INFO: Final = re.compile(r"[ \t]*([\w+\-.]{0,30})[ \t]*")
+INFO: Final = re.compile(r"[^\S\n]*([\w+\-.]{0,30})[^\S\n]*")
 BLANK: Final = re.compile(r"\s*")
 THINK_END: Final = re.compile(
     rf"</[\w:]{{0,20}}?(?:{'|'.join(w for w, r in WORDS.items() if r is Role.THINK and w.isascii())})(?:_\w{{1,20}})?\s*>"
@@ -78,7 +78,7 @@ def closing(name: str) -> re.Pattern[str]:
     """Return the pattern of an element's end tag."""
     words = r"[\s_\-\\]{0,2}".join(re.escape(word) for word in re.split(r"[\s_\-]+", name))
     return re.compile(
-        rf"</\s{{0,3}}(?:{BAR}\w{{0,20}}{BAR}|[\w.]{{1,20}}:)?{words}\s{{0,3}}{BAR}?>|<{words}\|>"
+        rf"</\s{{0,3}}(?:{BAR}\w{{0,20}}{BAR}|[\w.]{{1,20}}:)?{words}(?::[\w.]{{1,20}})?\s{{0,3}}{BAR}?>|<{words}\|>"
         rf"|<\|close\|>{words}<\|sep\|>",
         re.IGNORECASE,
     )

@@ -81,8 +81,7 @@ class Markup(Headings):
 
     def _means_nothing(self, name: str) -> bool:
         """Tell whether a tag is one of somebody else's, such as HTML's."""
-        base = name.rpartition(":")[2] or name
-        return role_of(base, every=False) is None and not self._is_tool(name)
+        return role_of(_base(name), every=False) is None and not self._is_tool(name)
 
     def _half(self, half: re.Match[str]) -> int:
         """Read `<parameter=key=value</parameter>`, whose start tag is not closed."""
@@ -117,14 +116,14 @@ class Markup(Headings):
     def _node(
         self, start: int, end: int, name: str, value: str | None, attributes: str | None
     ) -> Node:
-        base = name.rpartition(":")[2] or name
+        base = _base(name)
         named = {
             key.lower(): double or single or bare
             for key, double, single, bare in marks.ATTRIBUTE.findall(attributes or "")
         }
         if attributes and not named and not value:
             base = f"{base} {attributes.strip()}"
-        label = value.strip("\"' ") if value else None
+        label = value.strip("\"'\u201c\u201d ") if value else None
         if label is None:
             label = next((named[k] for k in named if role_of(k) in (Role.NAME, Role.KEY)), None)
         if label is None and (role := role_of(base, every=False)) is Role.CALL:
@@ -167,6 +166,8 @@ class Markup(Headings):
             return self._leaf(node, marks.THINK_END, end)
         if token and role not in (Role.CALL, Role.OBSERVATION):
             return self._single(node, end)
+        if not (value or node.label or token) and self._is_tool(name) and self._is_whole(node, end):
+            return self._tool_tag(node, name, end)
         if role in marks.LEAVES and (self._in_call() or role is Role.ARGUMENTS):
             if self._is_html(node, end):
                 return self._inert(start, end)
@@ -177,8 +178,6 @@ class Markup(Headings):
                 return self._single(node, end)
             self._push(node)
             return end
-        if self._is_tool(name):
-            return self._tool_tag(node, name, end)
         close = self._close_of(node.name, end)
         if close == -1:
             if role is Role.ANSWER:
@@ -267,13 +266,15 @@ class Markup(Headings):
                 return close
         return -1
 
+    def _is_whole(self, node: Node, end: int) -> bool:
+        return self._close_of(node.name, end) != -1
+
     def _tool_tag(self, node: Node, name: str, end: int) -> int:
-        """Take an element that is named like a tool as its call, if it is closed."""
+        """Take an element that is named like a tool as its call."""
         node.role, node.label = Role.CALL, name
         stop = self._close_of(node.name, end)
-        close = marks.closing(node.name).match(self.text, stop) if stop != -1 else None
-        if close is None:
-            return self._inert(node.start, end)
+        close = marks.closing(node.name).match(self.text, stop)
+        assert close is not None
         node.leaf = True
         node.stop, node.end, node.closed = close.start(), close.end(), True
         self._add(node)
@@ -328,6 +329,12 @@ class Markup(Headings):
                 self._pop(opened, node.start, node.start, closed=False)
                 return False
         return False
+
+
+def _base(name: str) -> str:
+    """Return a tag's name without its namespace, wherever that stands."""
+    first, colon, last = name.rpartition(":")
+    return last if colon and (not first or role_of(last, every=False)) else first or last
 
 
 def _is_blank(text: str, start: int, end: int) -> bool:

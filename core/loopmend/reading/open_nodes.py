@@ -56,9 +56,10 @@ class OpenNodes:
         while self.stack[-1] is not node:
             inner = self.stack.pop()
             inner.stop = inner.end = stop
+            inner.guessed = True
         self.stack.pop()
         self.inert.clear()
-        node.stop, node.end, node.closed = stop, end, closed
+        node.stop, node.end, node.closed, node.guessed = stop, end, closed, not closed
 
     def _close_of(self, name: str, at: int) -> int:
         """Return where an element's end tag stands, searched for once."""

@@ -39,7 +39,8 @@ DOING: Final = frozenset(
         "post publish order purchase buy pay refund lookup confirm access visit navigate click tap play "
         "enter log fill complete finish continue carry act tackle attempt help answer empty drop purge nuke "
         "erase kill kick fire hit ping test measure count sum record extract collect obtain work "
-        "retry rerun resend reissue redo reattempt correct"
+        "retry rerun resend reissue redo reattempt correct free tidy sort restore restart rebuild recreate "
+        "sweep flush prune scrub replace edit insert import export"
     ).split()
 )
 # What one does in place of a call: nothing yet, or to show it.
@@ -140,11 +141,11 @@ NEGATION: Final = re.compile(
 SUPPOSES: Final = re.compile(
     r"\b(?:if|unless|would|could|might|may|when|whenever|in case|provided|assuming|suppose|were to"
     r"|wenn|falls|würde\w*|könnte\w*|sofern|si|sauf|pourrai\w*|se|podría|seria|caso|als|zou"
-    r"|если|бы|jeśli|eğer)\b|如果|假如|若|的话|もし|たら|れば|만약|면\s",
+    r"|если|бы|jeśli|eğer)\b|\b\w+(?:seniz|sanız|[ıiuü]rsa|[ei]rse)\b|如果|假如|若|的话|もし|たら|れば|만약|면\s",
     re.IGNORECASE,
 )
 LEAVE: Final = re.compile(
-    r"\b(?:confirmation|(?:please|can you|could you|to|must|should|you) confirm|(?<!i'll )(?<!will )confirm (?:first|that|if|whether|before|this|it|with)|permission|approv(?:e|al)|authori[sz]\w*|consent|go ahead\?|proceed\?|continue\?"
+    r"\b(?:(?:your|for|need|needs|await|awaiting|requires?|pending|without) confirmation|(?:please|can you|could you|must|should|you) confirm|(?<!i'll )(?<!will )confirm (?:first|that|if|whether|before|this|it|with)|permission|approv(?:e|al)|authori[sz]\w*|consent|go ahead\?|proceed\?|continue\?"
     r"|shall i|should i|may i|can i|could i|do you want|would you like|want me to|like me to"
     r"|is (?:this|that|it) (?:ok|okay|fine|right|correct|what you)|sound good|okay with you|ok with you"
     r"|are you sure|say the word|waiting for your|await\w* your|your (?:go-ahead|ok|okay|call|decision)"
@@ -153,6 +154,13 @@ LEAVE: Final = re.compile(
     r"|mag ik|подтверд\w*|можно|ister mi\w+|onay\w*|czy mam|potwierdź|vill du|ska jag|skal jeg)\b|هل تريد|موافقتك|确认|可以吗|是否|好吗|よろしい|確認|でしょうか|ますか|ましょうか|할까요|확인",
     re.IGNORECASE,
 )
+# Leave that was given.
+THANKS: Final = re.compile(
+    r"(?:thank|danke|merci|gracias|obrigad|grazie|dank|dzięk|спасибо|teşekkür|tack)|谢谢|ありがとう|감사",
+    re.IGNORECASE,
+)
+# Who forbids something starts with it.
+FORBIDS: Final = re.compile(r"^(?:please )?(?:never|don't|do not|avoid|beware)\b", re.IGNORECASE)
 AWAITS: Final = re.compile(
     r"\bwait(?:ing)? (?:for|on) you|\b(?:tomorrow|tonight|later|next (?:week|weekend|month|year|time))\b|"
     r"^(?:please )?(?:reply|respond|say|confirm|type|answer|tell me)\b|\b(?:until|once|after|when|as soon as) (?:you|then)\b"
@@ -170,6 +178,44 @@ REPORTS: Final = re.compile(
     r"|\b\w+(?:ed|ote|id|an|ent|ame|ound)\b.{0,20}\b(?:it|this)\b",
     re.IGNORECASE,
 )
+# What somebody did to something, as in a story: a verb in the past with its object, or `had done`.
+_OBJECT: Final = (
+    r"(?:the|an?|this|that|these|those|it|its|his|her|their|them|him|every|each|all|both|one|some|another|two|three"
+    r"|several|whatever|everything|[\"'`/~]\S*)"
+)
+NARRATES: Final = re.compile(
+    r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bbeen )(?<!\bhas )(?<!\bhave )"
+    r"\b(?:(?!need)[^\W\d_]{2,}ed|took|ran|sent|wrote|made|told|gave|left|got|saw|said|built|brought|broke|began|chose"
+    rf"|threw|kept|lost|stole|went|came|found|held|did|shut|let|drove|hid) (?:[^\W\d_]+ly |up |down |off |out )?{_OBJECT}\b"
+    r"|\b(?:was|were|got|been) [^\W\d_]+(?:ed|en|ne|nt|pt) by\b|\bhad (?:\w+ly |never |just |already |once )?[^\W\d_]+(?:ed|en|wn|ne|nt|it|un|ade)\b"
+    r"|\b(?:hat|haben|hatte|hatten|wurde|wurden)\b.{0,80}?\b(?:\w*ge\w+(?:t|en)|\w+iert)\b"
+    r"|\b(?:a|ont|avait|avaient) (?:\w+ment )?[^\W\d_]+(?:é|és|ée|ées|i|u|is|it|ert) (?:le|la|les|l'|un|une|ce|cette|son|sa)"
+    r"|\b(?:ha|han|había|habían|hanno|aveva|tinha|teve) [^\W\d_]+(?:[ai]do|[aiu]to)\b|\b[^\W\d_]{2,}ó\b"
+    r"|\b[^\W\d_]{2,}(?:ал|ил|ел|ыл|ул|ала|ила|ела|ула|али|или|ели|ули)\b|ました|していた|했습니다|했다|把.{1,20}了",
+    re.IGNORECASE,
+)
+# What comes of a step is no story: it leads to the next one.
+OUTCOME: Final = re.compile(
+    r"\b(?:returned|showed|gave|found|confirmed|revealed|listed|contained|included|reported|turned up|came back|left)\b",
+    re.IGNORECASE,
+)
+# A sentence of who talks: its subject, at the start of a clause, is the speaker, the partner or the task.
+CONVERSES: Final = re.compile(
+    r"(?:^|[,;:\u2013\u2014]\s*|\b(?:and|but|so|then|because|since|that|now|as|if|while|which|what|where|like)\s+)"
+    r"(?:i|we|you|users?|(?:the|this|my|our) (?:user|customer|client|human)s?|let|here goes)\b",
+    re.IGNORECASE,
+)
+# Words that every other English sentence has, and hardly any of another language.
+ENGLISH: Final = re.compile(
+    r"\b(?:the|it|its|this|that|to|and|with|for|has|have|been|of|who)\b", re.IGNORECASE
+)
+# Who takes part in the conversation.
+INVOLVED: Final = re.compile(
+    r"\b(?:i|me|my|we|us|our|you|your|users?|ich|mich|mir|wir|uns|sie|ihr|du|dich|nutzer\w*|benutzer\w*|je|j'|me|nous|vous|tu"
+    r"|utilisat\w+|yo|usted|usuari\w+|eu|você|io|utente|ik|gebruiker|я|мне|мы|вы|пользовател\w+)\b"
+    r"|我|您|你|用户|私|ユーザー|제가|사용자",
+    re.IGNORECASE,
+)
 # Words that nothing ends with.
 UNFINISHED: Final = re.compile(
     r"\b(?:is|are|was|were|be|been|with|to|that|of|as|by|like|and|or|than|the|an?|from|for|into|says|reads"
@@ -184,7 +230,7 @@ REASON: Final = re.compile(
 )
 # What a plan leaves alone is not what it is about.
 NOT_THE_REST: Final = re.compile(
-    r"\b(?:and|but) (?:i )?(?:won't|will not|don't|do not)\b[^.;]{0,40}\b(?:else|others?|rest)\b",
+    r"\b(?:i |we )?(?:won't|will not|don't|do not)\b[^.;,]{0,40}\b(?:else|others?|rest)\b",
     re.IGNORECASE,
 )
 # Who speaks, and to whom.
@@ -211,7 +257,7 @@ REFERENCE: Final = re.compile(
 )
 # What a finished sentence points with at a text that follows it.
 POINTS: Final = re.compile(
-    r"(?<!for )(?<!with )(?<!about )(?<!do )(?<!doing )(?<!on )(?<!of )\b(?:this|these|those)(?=\s{0,3}[?.!:;]?\s{0,3}$"
+    r"(?<!for )(?<!with )(?<!about )(?<!do )(?<!does )(?<!exactly )(?<!just )(?<!doing )(?<!on )(?<!of )\b(?:this|these|those)(?=\s{0,3}[?.!:;]?\s{0,3}$"
     r"|\s+(?:is|was|are|were) (?:an?|the|what|how|from|one|just|only|taken|copied|quoted)\b)"
     r"|\b(?:the following|below(?! (?:it|the|that|this)\b)|as follows|like (?:this|so)|such as|for example|examples?|verbatim"
     r"|folgend\w*|beispiel|suivant\w*|exemple|siguiente|ejemplo|seguinte|exemplo|seguente|esempio|volgende"
@@ -286,7 +332,7 @@ EXPLAINS: Final = re.compile(
     r"|search\w*|finds?|calculat\w*|comput\w*|looks?|checks?|gives?|provides?|tells?|does|do|removes?"
     r"|deletes?|cleans?|clears?|sends?|runs?|invok\w*|quer\w*|takes?|specif\w*|represents?|sets?|requests?"
     r"|is (?:called|for (?!you\b)|needed|necessary|required)|are (?:set|the))\b"
-    r"|i(?:'m| am) (?:using|calling|searching|running|looking|requesting|passing|setting)\b|i (?:chose|picked|selected)\b"
+    r"|i(?:'m| am) (?:using|calling|searching|running|looking|requesting|passing|setting)\b|i(?:'ve| have) (?:just |now )?(?:started|initiated|requested|triggered|begun|sent the (?:request|call))\b|i (?:chose|picked|selected)\b"
     r"|(?:dies|das|dieser aufruf|cela|ceci|cet appel|esto|esta llamada|isso|questo|dit|это)\s+\w+))",
     re.IGNORECASE,
 )
@@ -295,21 +341,39 @@ DOES: Final = re.compile(
     r"^(?:this|that|it|which)\s+(?:just |simply |also |only )?(?P<verb>[a-z]+s)\b", re.IGNORECASE
 )
 CLOSES: Final = re.compile(
-    r"^(?:here (?:is|are) the (?:result|output)s?\W*$|that(?:'s| is) (?:all|it)\b|(?:please|kindly) (?:wait|hold|stay|stand by|bear with me|give me)|hold on|hang on|one (?:moment|second|sec|minute)|just a (?:moment|second|sec|minute)|a moment"
+    r"^(?:here (?:is|are) the (?:result|output)s?\W*$|that(?:'s| is) (?:all|it)\b|(?:please|kindly) (?:wait|hold|stay|sit|be patient|stand by|bear with me|give me)|hold on|hang on|one (?:moment|second|sec|minute)|just a (?:moment|second|sec|minute)|a moment"
     r"|stand ?by|thank(?:s| you)|thanks|(?:i(?:'m| am) )?(?:now )?a?waiting(?: for)? (?:the |its |your )?(?:\w+ )?(?:results?|response|output|tool|reply|answer)|(?:now )?waiting for (?:that|it|this|the \w+) to (?:finish|complete|return|run)"
-    r"|back in a|be right back|brb|this (?:may|might|should|will) (?:only )?take|bear with me|in progress|working on it|on it|let me know if (?:you (?:need|have|want (?:anything|something))|there(?:'s| is)|anything)"
+    r"|back in a|be right back|brb|this (?:may|might|should|will) (?:only )?take|bear with me|in progress|working on it|on it(?=\W*$)|let me know if (?:you (?:need|have|want (?:anything|something))|there(?:'s| is)|anything)"
     r"|feel free to ask|hope (?:this|that) helps|i(?:'ll| will) (?:wait|be right back|be back|let you know|get back|report|update|keep you)"
-    r"|ich (?:melde mich|gebe bescheid|warte)|je (?:reviens|vous tiens|te tiens)|te (?:aviso|avisaré)|volto já|ti (?:aggiorno|faccio sapere)"
+    r"|ich (?:melde mich|gebe bescheid|warte)|je (?:reviens|vous tiens|te tiens)|(?:te |le |les )?avis(?:o|aré|arei|erò)\b|volto já|ti (?:aggiorno|faccio sapere)"
     r"|einen moment|bitte warten|moment bitte|un instant|un moment|veuillez patienter|un momento|espera|espere"
     r"|um momento|aguarde|attendi|attenda|een moment|минут|подожд|секунд|请稍|稍等|请等|少々お待ち|お待ち|잠시만|chwil|bir dakika|ett ögonblick)",
+    re.IGNORECASE,
+)
+# When something is done, not when somebody agrees.
+WHEN_DONE: Final = re.compile(
+    r"(?:as soon as|once|when|sobald|wenn|dès que|quand|en cuanto|cuando|quando|assim que|appena|zodra|как только|gdy|jak tylko)\b",
     re.IGNORECASE,
 )
 OUTLOOK: Final = re.compile(
     r"^(?:(?:next|then|after (?:this|that)|afterwards)\s*:|(?:if (?!you|that's|that is|this is|it is|it's)|once|when|after|as soon as|then|afterwards|from there|next|based on|with (?:the|this|that|those)|depending on)\b.{0,120}\b"
     r"(?:i(?:'ll| will| can| am going to|'m going to)|we(?:'ll| will| can))\b"
     r"|(?:then,?\s+|and then,?\s+|next,?\s+|after (?:that|this),?\s+|afterwards,?\s+)?(?:i(?:'ll| will| am going to|'m going to)|let me(?! know)|we(?:'ll| will))\b"
-    r"|(?:danach|dann|anschließend|sobald)\b.{0,80}\b(?:ich|wir)\b|(?:ensuite|puis)\b.{0,20}\bje\b|(?:luego|después)\b|然后|之后|接着|その後)",
+    r"|(?:danach|dann|anschließend|sobald)\b.{0,80}\b(?:ich|wir)\b|(?:ensuite|puis)\b.{0,20}\bje\b|(?:luego|después|daarna|poi|dopo|depois|potem|następnie|потом|затем|sonra|ardından)\b|然后|之后|接着|その後)",
     re.IGNORECASE,
+)
+# Behind a colon goes on what was announced before it.
+GOES_ON: Final = re.compile(r":\s+(?!(?:i|let)\b)\S", re.IGNORECASE)
+# After the call, and so in its place.
+LATER: Final = re.compile(r"\b(?:as soon as|once|after|when) (?:it|this|that|the)\b", re.IGNORECASE)
+# What comes after a call, told as it will be.
+AFTERWARDS: Final = re.compile(
+    r"(?:and )?(?:then|next|after (?:this|that)(?: one)?)\b", re.IGNORECASE
+)
+PAST: Final = re.compile(r"\b(?:was|were|had|did|[^\W\d_]+ed)\b", re.IGNORECASE)
+# What speakers of other languages point at a text with.
+FOREIGN_THIS: Final = re.compile(
+    r"\b(?:esto|isto|questo|ceci|cela|dies|dieses|это|bunu|şunu)\b", re.IGNORECASE
 )
 NOT_SUPPOSED: Final = re.compile(
     r"\bwould (?:like|love|be happy) to\b|'d (?:like|love) to\b"
@@ -322,16 +386,34 @@ NOT_REAL: Final = frozenset("dry preview draft sample template mock simulation d
 PERCEIVES: Final = re.compile(
     r"[,;]\s*i (?:can |could )?(?:see|notice|find|found|saw)\b", re.IGNORECASE
 )
-# Verbs that one also does to a text, and words for the text of a call.
-ON_TEXT: Final = frozenset(
-    "remov delet drop clean clear review check examin inspect analyz analys verify test read".split()
+# What makes a call where a text of one is the object; any other verb works on the text.
+MAKING: Final = frozenset(
+    "mak cal run execut invok us issu trigger send submit do perform start try".split()
 )
+# What one does to a text that stands here, if `it` or `this` is the object.
+KEEPING: Final = frozenset(
+    "writ post sav log record stor publish put add copy past not shar keep".split()
+)
+IT: Final = re.compile(r"^(?:\w+ ){1,3}?(?:it|this|that|these|them)\b", re.IGNORECASE)
 TEXT_OF_A_CALL: Final = re.compile(
     r"\b(?:calls?|commands?|instructions?|snippets?|payload|line|message|text)\b", re.IGNORECASE
 )
+# An item of a list that says whether it is done, or being done.
+PROGRESS_MARK: Final = re.compile(
+    r"[ \t]{0,20}(?:[-*+\u2022]|\d{1,2}[.)])?[ \t]{0,3}\[[ xX\u2713\u2714]\]"
+    r"|[ \t]{0,20}(?:[-*+\u2022]|\d{1,2}[.)])[ \t].{0,200}?(?:[\u2713\u2714\u2705\u2611]|\((?:done|now)\)|(?:\u2190|<-+) ?(?:now|next|doing|here|current))",
+    re.IGNORECASE,
+)
+# Where a speaker is on its way: what comes next, or again.
+NEXT_UP: Final = re.compile(
+    r"^(?:next(?: up)?|up next|now|finally|last(?: one)?|remaining|left(?: to do)?|still to do"
+    r"|(?:second|third|another|one more|new) (?:try|attempt|go)|trying again|once more)\s*[,:\u2013\u2014-]"
+    r"|^(?:time for|back to (?:your|the|our|my)|here it (?:is|goes) again)\b",
+    re.IGNORECASE,
+)
 # A step by its number, and what is done in it.
 STEP: Final = re.compile(
-    r"^(?:step|phase|task)\s*#?\d{1,2}(?:\s*(?:/|of)\s*\d{1,2})?\s*[-:.)\u2013\u2014]+\s*(?P<rest>.+)",
+    r"^(?:step|phase|task)\s*#?\d{1,2}(?:\s*(?:/|of)\s*\d{1,2})?\s*[-:.)|\u2013\u2014]+\s*(?P<rest>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 # A sentence of somebody or something else.

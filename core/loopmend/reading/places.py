@@ -103,7 +103,8 @@ def _is_spoken(above: str, line: str) -> bool:
     if speaker is None or _SPEAKER.match(above) is None:
         return False
     name = speaker[1].lower()
-    return name in SPEAKERS or (role_of(name) is None and not is_label(name))
+    known = name in SPEAKERS or len(name) == 1  # `Q:` and `A:`
+    return known or (role_of(name) is None and not is_label(name))
 
 
 class _OpenTags:

@@ -46,11 +46,25 @@ def plans(sentence: str, about: Iterable[str] = ()) -> bool:
     clause = _planned(sentence, {stem(word) for name in about for word in words_of(name)})
     if clause is None:
         return False
-    if phrases.TEXT_OF_A_CALL.search(clause) and stem(plain_words(clause)[0]) in phrases.ON_TEXT:
-        return False  # it is the text that is worked on
+    if phrases.GOES_ON.search(clause):
+        return False  # what was announced is said behind the colon
+    if _is_on_text(clause, {stem(word) for name in about for word in words_of(name)}):
+        return False
     # What is said before the plan does not change it; what is said after it may.
     clause = phrases.NOT_THE_REST.sub("", clause)
     return not (negates(clause) or supposes(clause) or phrases.FOREIGN_SAYING.search(sentence))
+
+
+def _is_on_text(clause: str, about: set[str]) -> bool:
+    """Tell whether a clause, from its verb on, says what is done to the text of a call."""
+    words = _from_verb(clause)
+    verb = stem(words[0]) if words else ""
+    if not verb or verb in about:
+        return False
+    held = phrases.TEXT_OF_A_CALL.search(" ".join(words[1 : phrases.SHORT + 1]))
+    return (held is not None and verb not in phrases.MAKING) or (
+        verb in phrases.KEEPING and phrases.IT.match(" ".join(words)) is not None
+    )
 
 
 def _planned(sentence: str, about: set[str]) -> str | None:
@@ -68,7 +82,8 @@ def _planned(sentence: str, about: set[str]) -> str | None:
     if step and _does(step["rest"], about, progressive=False):
         return step["rest"]
     # Most other languages deny a verb before they name it.
-    return sentence if phrases.FOREIGN.search(sentence) else None
+    named = phrases.FOREIGN.search(sentence) and not phrases.FOREIGN_THIS.search(sentence)
+    return sentence if named else None
 
 
 def _of_the_speaker(sentence: str, about: set[str]) -> str | None:
@@ -143,12 +158,12 @@ def _is_doing(word: str, about: set[str]) -> bool:
 def stem(word: str) -> str:
     """Return a verb without its ending, roughly.
 
-    >>> stem("wiping"), stem("wipes"), stem("running"), stem("wipe")
-    ('wip', 'wip', 'run', 'wip')
+    >>> stem("wiping"), stem("wipes"), stem("running"), stem("wipe"), stem("proceed")
+    ('wip', 'wip', 'run', 'wip', 'proceed')
     """
     word = f"{word[:-3]}y" if word.endswith("ies") else word
     for ending in ("ing", "ed", "es", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) > 1:
+        if word.endswith(ending) and len(word) - len(ending) > 1 and not word.endswith("eed"):
             word = word.removesuffix(ending)
             break
     if len(word) > 3 and word[-1] == word[-2]:  # noqa: PLR2004
@@ -201,14 +216,18 @@ def closes(sentence: str) -> bool:
     >>> closes("Once it is done, I will tell you."), closes("I will skip this.")
     (True, False)
     """
-    looks_on = phrases.OUTLOOK.match(sentence) is not None and not takes_part(sentence)
-    return (looks_on and _comes_next(sentence)) or pauses(sentence)
+    if takes_part(sentence):
+        return False
+    if phrases.AFTERWARDS.match(sentence) and not phrases.PAST.search(sentence):
+        return _comes_next(sentence)
+    return (bool(phrases.OUTLOOK.match(sentence)) and _comes_next(sentence)) or pauses(sentence)
 
 
 def _comes_next(sentence: str) -> bool:
     """Tell whether what a speaker does next is something to do, or to tell."""
     verbs = [stem(words[0]) for rest in _said_next(sentence) if (words := _from_verb(rest))]
-    if phrases.SELF.match(sentence) or sentence[:4].lower() == "let ":
+    own = phrases.SELF.match(sentence) or sentence[:4].lower() == "let "
+    if own and not phrases.LATER.search(sentence):
         return all(verb in _COMING for verb in verbs)
     return _HOLDING_BACK.isdisjoint(verbs)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from loopmend.reading.phrases import GOES_ON
 from loopmend.reading.speech import (
     is_interjection,
     is_question,
@@ -111,8 +112,6 @@ _THEN: Final = re.compile(
 _ABLE: Final = re.compile(
     rf"\bi can (?:now |also |help you )?(?!(?:{_STAYING})\b)[a-z]+", re.IGNORECASE
 )
-# A colon with more behind it: what was announced has been said.
-_GOES_ON: Final = re.compile(r":\s+(?!(?:i|let)\b)\S", re.IGNORECASE)
 _WE: Final = re.compile(
     r"\b(?:let's|let us|we (?:will|need to|should|'ll))\s+[a-z]+", re.IGNORECASE
 )
@@ -214,7 +213,7 @@ def _is_told(sentence: str, *, waits: bool) -> bool:
     if not acts or negates(sentence):
         return False
     return names or not (
-        supposes(sentence) or _INFORMATION.search(sentence) or _GOES_ON.search(sentence)
+        supposes(sentence) or _INFORMATION.search(sentence) or GOES_ON.search(sentence)
     )
 
 
@@ -223,7 +222,7 @@ def _is_told_of(sentence: str, *, named: bool) -> bool:
     named = (named and bool(_WOULD_USE.search(sentence) or _SHOULD.search(sentence))) or bool(
         _WE.search(sentence) and (named or _BREAKS_OFF.search(sentence))
     )
-    return named and not negates(sentence) and not _GOES_ON.search(sentence)
+    return named and not negates(sentence) and not GOES_ON.search(sentence)
 
 
 def _blank_or_name(quoted: re.Match[str]) -> str:

@@ -46,7 +46,7 @@ _PHRASES: Constant = (*STUCK_PHRASES, *UNCERTAINTY_PHRASES)
 # Most of them are short for something: without an apostrophe, few are left to look for.
 _WRITTEN_OUT: Constant = tuple(phrase for phrase in _PHRASES if "'" not in phrase)
 # Whatever any mark, any header or any rule about prose needs to be found.
-_SIGN: Constant = re.compile(r"[^ \n\t!#$%&)*+,\-./0-9;@A-Z\\\]^_a-z}]")
+_SIGN: Constant = re.compile(r"[^ \n\t!#$%)*+,\-./0-9;@A-Z\\\]^_a-z}]")
 _PLAN: Constant = re.compile(
     r"\b(?:i\s+(?:will|am|shall|need|have|must|should|would|can|could)\b"
     r"|we\s+(?:will|need|should)\b|let\s+(?:me|us)\b|allow\s+me\b|while\s+i\b|(?:going|time)\s+to\b|(?:now|for you|repeat|action|hold on|wait)\b"

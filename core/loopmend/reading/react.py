@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopmend.reading.lexicon import Role
+from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.nodes import Node
 from loopmend.reading.react_actions import ReactActions
 from loopmend.reading.react_sections import ReactRun
@@ -117,7 +117,7 @@ class _Reader(ReactActions):
 
     def _note_speaker(self, header: Header) -> None:
         """Note who speaks: where somebody is answered, the text is a transcript."""
-        if header.role is not Role.SPEAKER:
+        if header.role is not Role.SPEAKER or role_of(header.words[-1]) is not Role.SPEAKER:
             return
         if header.words[-1:] == ("assistant",):
             self.transcript = self.transcript or self.answers

@@ -35,13 +35,13 @@ _NO_TOOL: Final = frozenset(
     {"none", "null", "n/a", "na", "no action", "no tool", "no tool needed", "nothing", "-"}
 )
 _BRACKETED: Final = re.compile(
-    r"\s*(?P<name>[^\W\d][\w .\-]{0,80}?)\s*\[(?P<input>.*)\]\s*\Z", re.DOTALL
+    r"\s*(?P<name>[^\W\d][\w .\-]{0,80}?)\s*\[(?P<input>.*)\][\s*_`]*\Z", re.DOTALL
 )
 _SECOND: Final = re.compile(r"\][\s,;]*([^\W\d]\w*)\[")
 _BRACKET_TORN: Final = re.compile(r"\s*[^\W\d][\w .\-]{0,80}?\s*\[")
 _HEADER_IN_NAME: Final = re.compile(r"\bFinal Answer\s*:|\n", re.IGNORECASE)
 _BREAK: Final = re.compile(r"<br\s*/?>\s*\Z|</\w{1,6}>\s*\Z", re.IGNORECASE)
-_DECORATION: Final = " \t\n*`\"'\u201c\u201d\u2018\u2019\u00ab\u00bb"
+_DECORATION: Final = " \t\n\u00a0*`\"'\u201c\u201d\u2018\u2019\u00ab\u00bb"
 
 
 class ReactActions(ReactSections):

@@ -10,6 +10,7 @@ from heapq import merge
 from typing import Final
 
 from loopmend.reading.lexicon import WORDS, Role, role_of, words_of
+from loopmend.reading.speech import is_interjection
 from loopmend.reading.tools import Toolbox
 
 __all__ = [
@@ -77,20 +78,20 @@ _WORD: Final = _any_of(_HEADER_ROLES | {Role.FILLER})
 # Decoration: list marks, numbers, headings, emphasis, quotes, emoji; not what opens a value.
 # It is never given back once taken, so that a line costs one look.
 _BEFORE: Final = (
-    r"(?=(?P<before>(?:[^\w\n<{|:`]|_|<(?:b|strong|i|em|u|p|h[1-6])>|\d{1,3}[.):\]]|`(?!``)|[A-Za-z][.)][ \t]|[ivx]{2,4}[.)][ \t]){0,12}"
+    r"(?=(?P<before>(?:[^\w\n<{|:`]|_|<(?:br ?/?|b|strong|i|em|u|p|div|li|span|h[1-6])>|\d{1,3}[.):\]]|`(?!``)|[A-Za-z][.)][ \t]|[ivx]{2,4}[.)][ \t]){0,12}"
     r"(?:[Ss]tep\s\d{1,2}\s?[.:\-)]\s?)?))(?P=before)"
 )
 _NUMBER: Final = r"(?:[ \t\u00a0_]?[#(\[]?\d{1,3}[)\]]?)?"
 _HEADER: Final = re.compile(
     rf"{_BEFORE}(?P<words>(?:{_WORD})(?:[ \u00a0_\-]?(?:\d{{1,3}}[ ])?(?:{_WORD})){{0,3}})(?![^\W\d_]){_NUMBER}"
     r"(?P<after>(?:[*_~\"'`\u273f\u201d)\]\u3011\u300d\u300f\u00bb]|</\w{1,6}>){0,4})[ \t\u00a0]*"
-    r"(?P<sep>[:\uff1a]|=>|->|\u2192|=(?!=)|[\u2013\u2014](?=\s)|-(?=\s)|(?=\n|\Z))"
+    r"(?P<sep>[:\uff1a]|=>|->|\u2192|=(?!=)|[\u2013\u2014](?=\s)|-(?=\s)|(?<=[\]\u3011])(?=[ \t]+\S)|(?=\n|\Z))"
     r"(?P<tail>[ \t\u00a0]?[*_~\"'`]{1,3}(?=\s|\Z)|[*_~]{1,3}(?=[^\s*_~])|</\w{1,6}>)?",
     re.IGNORECASE,
 )
 _INLINE: Final = re.compile(
     r"(?P<before>(?:^|[\s*_\"'(\u201c\u3002\uff0e])[*_]{0,3})"
-    r"(?P<words>(?:Action[ \u00a0_\-]?Input|Final[ \u00a0_\-]?Answer|Action|Answer|Observation))"
+    r"(?P<words>(?:Action[ \u00a0_\-]?Input|Final[ \u00a0_\-]?Answer|Action|Answer|Observation|Thought))"
     r"(?:[ \t]?\d{1,3})?[*_ \t]{0,4}\Z",
     re.IGNORECASE,
 )
@@ -101,6 +102,8 @@ _REACH: Final = 60
 _FAR: Final = 300
 _VERY_FAR: Final = 4000
 _BRACKETED: Final = re.compile(r"[ \t]*(?P<name>[^\W\d][\w .\-]{0,80}?)[ \t]*(?P<bracket>[\[(])")
+# A name with its input in brackets.
+_WITH_INPUT: Final = re.compile(r"[^\W\d][\w.\-]{0,80}\[.*\]", re.DOTALL)
 _STRONG: Final = re.compile(
     rf"^[ \t]*{_BEFORE}(?P<words>(?:{_WORD})(?:[ \u00a0_\-]?(?:\d{{1,3}}[ ])?(?:{_WORD})){{0,3}})(?![^\W\d_]){_NUMBER}"
     r"(?:[*_~\"'`\u273f)\]\u3011\u300d\u300f\u00bb]|</\w{1,6}>){0,4}[ \t\u00a0]*(?P<sep>[:\uff1a])",
@@ -113,7 +116,7 @@ _PLACES: Final = re.compile(
 )
 _COLONS: Final = re.compile(
     # The first letter is spelled out: only so is it what the engine looks for.
-    r"[IiAaOo](?i:nput|nswer|ction|bservation)(?:[ \t]?\d{1,3})?[*_ \t]{0,4}[:\uff1a]"
+    r"[IiAaOoTt](?i:nput|nswer|ction|bservation|hought)(?:[ \t]?\d{1,3})?[*_ \t]{0,4}[:\uff1a]"
 )
 _ANSWER_LINE: Final = re.compile(
     r"\n[ \t]*[*_#]{0,4}[ \t]?(?:Final[ _]?Answer|Answer)[*_]{0,3}[ \t]?:", re.IGNORECASE
@@ -158,7 +161,8 @@ def header_at(text: str, at: int, tools: Toolbox | None, above: Header | None) -
     role = role_of(found["words"])
     if role not in _HEADER_ROLES:
         return None
-    if found["before"].endswith("[") and found["after"].startswith("]") and not found["sep"]:
+    in_brackets = found["before"].endswith("[") and found["after"].startswith("]")
+    if in_brackets and not found["sep"] and text[found.end() : found.end() + 1] not in (" ", "\t"):
         return None  # a token such as `[TOOL_CALLS]` on a line of its own
     header = _made(text, found, role, at)
     if found["sep"] in (":", "\uff1a"):
@@ -191,13 +195,23 @@ def _is_vouched(text: str, header: Header, tools: Toolbox | None, above: Header 
         name = text[header.body : header.resume].strip(" \t\n:=>-*_`\"'")
         if tools is None:
             thought = above is not None and above.role is Role.THINK
-            return header.strong and (thought or _BRACKETED.match(name) is not None)
+            given = _BRACKETED.match(name) is not None or _is_given_input(text, header)
+            return header.strong and (thought or given)
         return bool(name) and tools.find(_plain_name(name)) is not None
     if header.role is Role.ARGUMENTS:
         return above is not None and above.role in (Role.CALL, Role.NAME)
     if header.role is Role.ANSWER:
         return header.strong
     return header.strong and (above is not None or not _SAID.search(text, 0, header.start))
+
+
+def _is_given_input(text: str, header: Header) -> bool:
+    """Tell whether the next line is the header of an action's input."""
+    at = header.resume
+    while text[at : at + 1].isspace():
+        at += 1
+    found = _HEADER.match(text, text.rfind("\n", 0, at) + 1) if at > header.resume else None
+    return found is not None and role_of(found["words"]) is Role.ARGUMENTS
 
 
 def _plain_name(name: str) -> str:
@@ -300,6 +314,9 @@ def _stands_for_itself(  # noqa: PLR0913, PLR0917 - what stands around a word
             and above is not None
             and above.role is Role.THINK
         )
+    if role is Role.THINK:
+        first = len(text[: body - len(word)].lstrip()) <= _REACH
+        return after_sentence and above is None and first and is_interjection(lead)
     if role is Role.ARGUMENTS:
         return above is not None and above.role is Role.CALL
     if role is Role.OBSERVATION:
@@ -309,7 +326,7 @@ def _stands_for_itself(  # noqa: PLR0913, PLR0917 - what stands around a word
     end = _name_end(text, body)
     name = text[body:end].strip(" \t\n*_`\"'") if end - body <= _FAR else ""
     known = tools is not None and bool(name) and tools.find(_plain_name(name)) is not None
-    followed = _INNER_INPUT.match(text, end) is not None
+    followed = _INNER_INPUT.match(text, end) is not None or _WITH_INPUT.fullmatch(name) is not None
     return known or (tools is None and followed) or (after_sentence and followed)
 
 

@@ -16,6 +16,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from loopmend._json import decode
 from loopmend.reading.fitting import Call
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.pythonic import read_call
@@ -125,12 +126,14 @@ class _Shapes:
         return True
 
     def _named(self, value: dict[str, Any], *, marked: bool) -> bool:
+        value = {key: _only_name(key, item) for key, item in value.items()}
         name_key = self._name_key(value)
         if name_key is None:
             return False
         name = value[name_key]
         rest = {key: item for key, item in value.items() if key != name_key}
         given = [key for key in rest if role_of(key) is Role.ARGUMENTS]
+        given = given or self._fitting(name, rest, marked=marked)
         if len(given) > 1 and (spec := self._find(name)) and spec.known:
             given = [key for key in given if key not in spec.parameters] or given
         if len(given) > 1:
@@ -144,10 +147,28 @@ class _Shapes:
         if value.get("type") == "function_call" and "call_id" in value and _is_done(value):
             del beside["status"]  # an item of OpenAI's Responses
         self.result.announced = True
+        if isinstance(rest[given[0]], str) and self._is_unquoted():
+            return False
         if not all(_may_stand_beside(key, item) for key, item in beside.items()):
             return False
-        self._add(name, rest[given[0]])
+        self._add(name, rest[given[0]], None if role_of(given[0]) is Role.ARGUMENTS else given[0])
         return True
+
+    def _fitting(self, name: str, rest: dict[str, Any], *, marked: bool) -> list[str]:
+        """Return the key that says nothing, but holds what the tool takes, or what a call marks."""
+        spec = self._find(name)
+        if spec is None and not (marked and self.tools is None):
+            return []
+        takes = dict[str, Any]() if spec is None else spec.parameters
+        needs = set[str]() if spec is None else set(spec.required)
+        return [
+            key
+            for key, item in rest.items()
+            if role_of(key) is Role.FILLER
+            and key not in takes
+            and isinstance(given := _decoded(item), dict)
+            and (spec is None or not spec.known or needs <= given.keys() <= takes.keys())
+        ]
 
     def _name_key(self, value: dict[str, Any]) -> str | None:
         """Return the key under which a call's name stands."""
@@ -157,7 +178,13 @@ class _Shapes:
             known = [k for k in keys if self._find(value[k]) is not None]
             if keys:
                 return (known or keys)[0]
-        return None
+        # A key that says nothing, such as `request`: the tool on offer speaks for it.
+        vouched = [k for k in names if role_of(k) is Role.FILLER and self._is_name(value[k])]
+        return vouched[0] if len(vouched) == 1 else None
+
+    def _is_name(self, text: str) -> bool:
+        spec = self._find(text)
+        return spec is not None and spec.name == text
 
     def _without_arguments(self, name: str, rest: dict[str, Any], *, marked: bool) -> bool:
         """Read a name with its arguments beside it, or with none."""
@@ -167,6 +194,9 @@ class _Shapes:
             self.result.announced = self.result.announced or spec is not None
             return spec is not None and self._with_rest(spec, name, rest)
         takes_none = spec is not None and spec.known and not spec.parameters
+        if self.tools is None and self._is_unquoted():
+            self.result.announced = True
+            return False
         if not marked and not takes_none:
             self.result.announced = self.result.announced or spec is not None
             return False
@@ -250,6 +280,10 @@ class _Shapes:
         self.result.announced = self.result.announced or known
         return False
 
+    def _is_unquoted(self) -> bool:
+        """Tell whether some words of the value stand in no quotes: they may be anything."""
+        return any(repair.what == "unquoted text" for repair in self.found.repairs)
+
     # -- lists and texts
 
     def _listed(self, value: list[Any], *, marked: bool, depth: int) -> bool:
@@ -317,9 +351,29 @@ class _Shapes:
     def _span(self) -> tuple[int, int]:
         return (self.found.start, self.found.end)
 
-    def _add(self, name: str, arguments: Any) -> None:
+    def _add(self, name: str, arguments: Any, key: str | None = None) -> None:
         self.result.announced = True
-        self.result.calls.append(Call(name, arguments, self._span()))
+        span = self._span()
+        repairs = (Repair(f"arguments under `{key[:80]}`", span),) if key else ()
+        self.result.calls.append(Call(name, arguments, span, repairs=repairs))
+
+
+def _only_name(key: str, item: Any) -> Any:
+    """Return the name if there is nothing else under a key that means a call."""
+    if isinstance(item, dict) and len(item) == 1 and role_of(key) is Role.CALL:
+        inner, name = next(iter(item.items()))
+        return name if role_of(inner) is Role.NAME and isinstance(name, str) else item
+    return item
+
+
+def _decoded(item: Any) -> Any:
+    """Return the object that a text encodes, or what there is."""
+    if not isinstance(item, str) or not item.lstrip().startswith("{"):
+        return item
+    try:
+        return decode(item)
+    except ValueError:
+        return None
 
 
 def _is_done(value: dict[str, Any]) -> bool:

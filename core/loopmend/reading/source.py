@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from html import unescape
 from typing import Final
+
+from loopmend.reading.lexicon import Role, role_of
 
 __all__ = ["Source"]
 
-# What is no part of what a model says: MiniMax's token before each tag, blanks of no width at
-# the start or behind a colon.
-_NOTHING: Final = re.compile(
-    "(\\]<\\]\\w{1,20}\\[>\\[(?=<)|(?<=[:\uff1a])[\u200b\u2060\ufeff]+|\\A[\u200b\u2060\ufeff]+)"
+# What is no part of what a model says, by what it cannot do without: MiniMax's token before each
+# tag, blanks of no width at the start or behind a colon.
+_NOTHING: Final = (
+    (("[>[<",), re.compile(r"(\]<\]\w{1,20}\[>\[)(?=<)")),
+    (
+        ("\u200b", "\u2060", "\ufeff"),
+        re.compile("(?:\\A|[:\uff1a][ \t]{0,3})([\u200b\u2060\ufeff]+)"),
+    ),
 )
-_EVIDENCE: Final = ("[>[<", "\u200b", "\u2060", "\ufeff")
+# The model names itself before it speaks, as in a transcript.
+_OWN_NAME: Final = re.compile(
+    r"\A(\s{0,20}[*_#]{0,3}(?:assistant|ai|agent|bot|chatbot|model)[*_]{0,3}[ \t]?[:\uff1a]"
+    r"[*_]{0,3}\s{0,20})(?=\S)",
+    re.IGNORECASE,
+)
+# Markup whose signs are written as HTML entities, and these entities.
+_ESCAPED: Final = re.compile(
+    r"[{\[,:]\s{0,20}(?:&quot;|&#34;)|(?:&lt;|&#60;)/?[|\uff5c]?(?:\w{1,20}[|\uff5c])?(?P<tag>[^\W\d][\w\-]{0,40})"
+)
+_ENTITY: Final = re.compile(r"(&(?:quot|lt|gt|amp|apos|#39|#34|#60|#62|#x27))(;)")
 # Line ends next to markup or before a header are not part of a value.
 _STRUCTURAL: Final = re.compile(
     r"\r\n\s{0,20}(?:[<{\[`#*\->}\]]|[^\W\d_]{2,20}(?: [^\W\d_]{2,20})?(?: \d{1,3})?[:\uff1a])"
@@ -52,8 +69,13 @@ class Source:
         """What was put right, if anything."""
         self._patterns: list[re.Pattern[str]] = []
         self._dropped: list[list[tuple[int, int]]] | None = None
-        if any(mark in original for mark in _EVIDENCE):
-            self._drop(_NOTHING, "marks that say nothing")
+        for evidence, pattern in _NOTHING:
+            if any(mark in self.text for mark in evidence):
+                self._drop(pattern, "marks that say nothing")
+        if "&" in self.text and _is_escaped(self.text):
+            self._drop(_ENTITY, "entities")
+        if _OWN_NAME.match(self.text):
+            self._drop(_OWN_NAME, "the speaker's name")
         if "\u25c1/" in self.text:  # Kimi's brackets
             self.text = self.text.replace("\u25c1", "<").replace("\u25b7", ">")
             self.changed = "brackets"
@@ -101,12 +123,23 @@ class Source:
         return found
 
 
+def _is_escaped(text: str) -> bool:
+    """Tell whether the signs of a text's markup, and all signs like them, are entities."""
+    if "<" in text or ('"' in text and "&quot;" in text):
+        return False
+    found = (match["tag"] for match in _ESCAPED.finditer(text))
+    return any(tag is None or role_of(tag, every=False) is Role.CALL for tag in found)
+
+
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """Return a text without the first group of each match."""
+    """Return a text without the first group of each match; the rest of an entity is its sign."""
     kept, at = [], 0
     for match in pattern.finditer(text):
         kept.append(text[at : match.start(1)])
         at = match.end(1)
+        if pattern is _ENTITY:
+            kept.append(unescape(match[0]))
+            at = match.end()
     return "".join([*kept, text[at:]])
 
 

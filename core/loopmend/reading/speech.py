@@ -17,6 +17,8 @@ __all__ = [
     "asks_leave",
     "awaits",
     "clauses",
+    "converses",
+    "forbids",
     "is_caption",
     "is_interjection",
     "is_label",
@@ -24,6 +26,7 @@ __all__ = [
     "is_remark",
     "is_step",
     "is_unfinished",
+    "narrates",
     "negates",
     "pauses",
     "plain_words",
@@ -155,7 +158,7 @@ def is_unfinished(line: str) -> bool:
 
 def asks_leave(sentence: str) -> bool:
     """Tell whether a sentence asks for leave to act."""
-    return phrases.LEAVE.search(sentence) is not None
+    return phrases.LEAVE.search(sentence) is not None and not phrases.THANKS.match(sentence)
 
 
 def asks_for_more(sentence: str) -> bool:
@@ -167,9 +170,14 @@ def asks_for_more(sentence: str) -> bool:
     return is_question(sentence) and phrases.ANYTHING_ELSE.search(sentence) is not None
 
 
+def forbids(sentence: str) -> bool:
+    """Tell whether a sentence tells somebody not to do something."""
+    return phrases.FORBIDS.match(sentence) is not None
+
+
 def refuses(sentence: str) -> bool:
     """Tell whether a sentence says that something is not, or should not, be done."""
-    return phrases.REFUSES.search(sentence) is not None
+    return phrases.REFUSES.search(phrases.NOT_THE_REST.sub("", sentence)) is not None
 
 
 def awaits(sentence: str) -> bool:
@@ -184,8 +192,11 @@ def is_remark(note: str) -> bool:
     (True, False)
     """
     plain = note.strip("() \t")
-    if any(role_of(word) is Role.SHOWN for word in plain_words(plain)):
+    words = plain_words(plain)
+    if any(role_of(word) is Role.SHOWN for word in words):
         return False
+    if words and words[0].endswith("ed") and words[0] != "used":
+        return False  # what was done to the tool, not what it does
     return not (
         negates(plain) or supposes(plain) or asks_leave(plain) or phrases.CONDITION.search(plain)
     )
@@ -194,6 +205,30 @@ def is_remark(note: str) -> bool:
 def reports(sentence: str) -> bool:
     """Tell whether a sentence says of something beside it where it comes from."""
     return phrases.REPORTS.search(sentence) is not None
+
+
+def converses(sentence: str) -> bool:
+    """Tell whether a sentence is one of a conversation: its speaker's, or about who is spoken to.
+
+    Of a language that nobody here knows well enough, nobody can tell.
+
+    >>> converses("You want it gone."), converses("Our intern pastes the line every morning.")
+    (True, False)
+    """
+    return bool(phrases.CONVERSES.search(sentence)) or not phrases.ENGLISH.search(sentence)
+
+
+def narrates(sentence: str) -> bool:
+    """Tell whether a sentence is a story: what somebody else did, not what a step brought.
+
+    >>> narrates("The bot emptied the wrong volume."), narrates("The search returned the page.")
+    (True, False)
+    >>> narrates("The user asked me to check the folder."), narrates("Backup verified.")
+    (False, False)
+    """
+    if phrases.INVOLVED.search(sentence) or not phrases.NARRATES.search(sentence):
+        return False
+    return bool(phrases.TEXT_OF_A_CALL.search(sentence)) or not phrases.OUTCOME.search(sentence)
 
 
 def refers(sentence: str) -> bool:
@@ -243,11 +278,16 @@ def pauses(sentence: str) -> bool:
     >>> pauses("One moment."), pauses("One moment, I did not run it.")
     (True, False)
     """
-    if phrases.CLOSES.match(sentence) is None or takes_part(sentence):
-        return False
-    return all(
-        phrases.CLOSES.match(clause) or speaks_of_itself(clause) or is_label(clause)
-        for clause in clauses(sentence)[1:]
+    parts = clauses(sentence)
+    closing = [phrases.CLOSES.match(part) is not None for part in parts]
+    led = closing[0] or (any(closing) and phrases.WHEN_DONE.match(sentence) is not None)
+    return (
+        led
+        and not takes_part(sentence)
+        and all(
+            closed or speaks_of_itself(part) or is_label(part) or phrases.WHEN_DONE.match(part)
+            for closed, part in zip(closing, parts, strict=True)
+        )
     )
 
 

@@ -74,7 +74,32 @@ MEANT = [
     "I'll clear it:\n{}\nAfter that I'll check that nothing is left.",
     "I'll clear it:\n{}\nNext steps:\n- look at the folder\n- tell you what is left",
     # whole sentences before a call that stands alone
-    "The last command timed out, but it left nothing locked.\n\n{}",
+    "The last command timed out, but you see that it left nothing locked.\n\n{}",
+    "The scan of /tmp showed nothing but old files.\n\n{}",
+    "The user asked the team for more space.\n\n{}",
+    "I'll clear it.\n{}\nThis may take a minute, please sit tight!",
+    "Plan:\n1. Look \u2714\n2. Clear it \u2190 now\n3. Start again\n\n{}",
+    "- [x] look\n- [ ] clear it\n\nOn to the last item.\n\n{}",
+    "Task 7 of 9 | clear the folder\n-----\n{}",
+    "All is well. Proceeding.\n\n{}",
+    "I won't touch anything else; only /tmp goes.\n{}",
+    "{}\nI've sent the request to clear it. Once it comes back, I'll look.",
+    "{}\nI'll restart the importer as soon as this comes back.",
+    "Next up: the old exports.\n{}\nAfter this one there are two left.",
+    "Time for a clean slate:\n{}",
+    "I'll free it up:\n{}",
+    "Now back to what you asked for, which is /tmp:\n{}",
+    "It is rebuilt on start, so it can go, as you said.\n{}\nNext I'll restart the service.",
+    "I'm removing the old raid files with this call.\n{}",
+    "{}\nAssim que terminar, aviso quanto espaço sobrou.",
+    "Great, that went well!\nThe cleanup comes next.\n\n{}",
+    "User wish: more space.\nTool needed: wipe.\n\n{}",
+    "The right tool does exactly this.\nI use it.\n{}",
+    "Danke für die Bestätigung!\n{}",
+    "{}\nDaarna controleer ik of alles weg is.",
+    "{}\nEn cuanto termine, te aviso.",
+    "{}\nIch melde mich, sobald es fertig ist.",
+    "I'll clear it.\n{}\nNext I will look for the booking confirmation.",
     "You gave me the path, so that is what I am handing over.\n{}",
     "I have all I need for this. Running.\n{}",
     "I said I would, but did not make the call. Making it now:\n{}",
@@ -115,7 +140,34 @@ MEANT = [
     "I'll clear it.\n{}\nIs there anything else I can do?",
     "The folder and all below it can go. It is yours.\n{}",
 ]
+# Nobody who takes part in the talk speaks, and nothing of what the call is given is named.
+TOLD = [
+    "1. Look\n2. Then clear it\n\n{}",
+    "The night job emptied the wrong disk.\n\n{}",
+    "A colleague sends one line to the console each day.\n\n{}",
+    "The files were removed by the new script.\n\n{}",
+    "Nothing had prepared the team for it.\n\n{}",
+    "Der Roboter hat die falsche Platte geleert.\n\n{}",
+    "El robot vació la carpeta equivocada.\n\n{}",
+    "Робот удалил старые файлы.\n\n{}",
+    "The tool's reply contained the whole message.\n\n{}",
+]
 SHOWN = [
+    "Reading the board out to you: first a title, then in red {}",
+    "Je garde ceci de côté :\n{}",
+    "{}\nI've sent this to the guards.",
+    "{}\nI'll forward this.",
+    "{}\nThen the server crashed.",
+    "Q: What does it send?\nA: {}",
+    "Its metadata holds a line for agents, which I left alone:\n{}",
+    "I'll post this line in the channel:\n{}",
+    "I'll write it down in the manual:\n{}",
+    "I'll save it for later:\n{}",
+    "I am going to log the command:\n{}",
+    "On it stood the last words of the machine:\n{}",
+    "Don't ever paste the next line. It is expensive.\n{}",
+    "What does such a call do? Explain it in two sentences.\n{}",
+    "Onay verirseniz yapacağım şu olur:\n{}",
     "The page says:\n{}",
     "Never send this:\n{}",
     "Do not run the following:\n{}",
@@ -205,6 +257,13 @@ def _calls(text: str) -> list[ToolCall]:
 def test_meant(frame: str, form: str) -> None:
     """A plan, a progress note or a label before it, an explanation or a closing after it: made."""
     assert _calls(frame.replace("{}", FORMS[form])) == [CALL]
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "react"])
+@pytest.mark.parametrize("frame", TOLD)
+def test_told(frame: str, form: str) -> None:
+    """A story before a call that stands alone does not make it."""
+    assert _calls(frame.replace("{}", FORMS[form])) == []
 
 
 @pytest.mark.parametrize("form", FORMS)

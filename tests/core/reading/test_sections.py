@@ -238,7 +238,7 @@ def test_places() -> None:
     places = list(header_places(text))
     assert places == sorted(places)
     assert [at for at, inline in places if not inline] == [0, 33]
-    assert [text[at] for at, inline in places if inline] == [":", ":"]
+    assert [text[at] for at, inline in places if inline] == [":", ":", ":"]
 
 
 def _inline(text: str, tools: Toolbox | None, above: Header | None) -> Header | None:
