@@ -230,7 +230,7 @@ REASON: Final = re.compile(
 )
 # What a plan leaves alone is not what it is about.
 NOT_THE_REST: Final = re.compile(
-    r"\b(?:i |we )?(?:won't|will not|don't|do not)\b[^.;,]{0,40}\b(?:else|others?|rest)\b",
+    r"\b(?:i |we )?(?:won't|will not|don't|do not)\b[^.;,]{0,40}(?:\b(?:else|others?|rest)\b|, (?:only|just) (?=the\b|your\b|my\b|our\b|/))",
     re.IGNORECASE,
 )
 # Who speaks, and to whom.
@@ -310,7 +310,7 @@ INTERJECTION: Final = frozenset(
         "gerne klar sicher alles verstanden gern jawohl ja bien sûr d'accord oui très claro por "
         "supuesto vale sí entendido perfecto certo va bene sì ótimo sim natuurlijk prima конечно "
         "хорошо да отлично 好的 好 没问题 当然 了解 明白 明白了 はい かしこまりました 承知しました 네 알겠습니다 oczywiście jasne "
-        "tamam tabii hallo bonjour hola olá ciao привет 你好 こんにちは 안녕하세요"
+        "tamam tabii favor bitte plaît hallo bonjour hola olá ciao привет 你好 こんにちは 안녕하세요"
     ).split()
 )
 # Who may be named before what a model says.
@@ -408,7 +408,7 @@ PROGRESS_MARK: Final = re.compile(
 NEXT_UP: Final = re.compile(
     r"^(?:next(?: up)?|up next|now|finally|last(?: one)?|remaining|left(?: to do)?|still to do"
     r"|(?:second|third|another|one more|new) (?:try|attempt|go)|trying again|once more)\s*[,:\u2013\u2014-]"
-    r"|^(?:time for|back to (?:your|the|our|my)|here it (?:is|goes) again)\b",
+    r"|^(?:time for|now for|first(?:,? (?:the|your|my|our))|back to (?:your|the|our|my)|here it (?:is|goes) again)\b",
     re.IGNORECASE,
 )
 # A step by its number, and what is done in it.
