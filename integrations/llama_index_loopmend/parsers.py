@@ -30,7 +30,8 @@ from loopmend import FinalAnswer as Answer
 from loopmend.contracts import ActionParseError, AgentAction, parse_action
 from loopmend.mending import correction
 from loopmend.reading import Toolbox
-from loopmend.reading.fitting import Call, fit
+from loopmend.reading.fitting import fit
+from loopmend.reading.written_calls import Call
 
 __all__ = [
     "REACT_READING",

@@ -12,11 +12,12 @@ from loopmend.contracts.actions import AskUser, FinalAnswer, ToolCall, parse_act
 from loopmend.errors import ActionParseError, InvalidJson
 from loopmend.mending.corrections import Form
 from loopmend.mending.messages import NativeCall, Reply
-from loopmend.reading.fitting import Call, fit
+from loopmend.reading.fitting import fit
 from loopmend.reading.quick import fits, is_plain
 from loopmend.reading.response import is_unusual, read_response
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Repair, Turn
+from loopmend.reading.written_calls import Call
 
 __all__ = [
     "beside",

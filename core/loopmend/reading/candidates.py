@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from loopmend.reading.fitting import Call
-from loopmend.reading.shapes import Answered
+from loopmend.reading.answers import Answered
 from loopmend.reading.turn import Failure, Repair
+from loopmend.reading.written_calls import Call
 
 __all__ = ["Candidate", "Found"]
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Final
 
 from loopmend.reading.candidates import Candidate, Found
-from loopmend.reading.fitting import Call
 from loopmend.reading.lexicon import Role, role_of, words_of
 from loopmend.reading.nodes import Kind, Node, Tree
 from loopmend.reading.shapes import describe
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern
 from loopmend.reading.values import Value, verified
+from loopmend.reading.written_calls import Call
 
 __all__ = ["LOOK_BACK", "RECIPIENT", "CodeCalls"]
 

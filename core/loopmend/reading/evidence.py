@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from loopmend.reading.attitudes import CORRECTS, LIMITS
 from loopmend.reading.candidates import Candidate, Found
-from loopmend.reading.phrases import CORRECTS, ENGLISH, LIMITS, NEXT_UP, PROGRESS_MARK
+from loopmend.reading.phrases import ENGLISH, NEXT_UP, PROGRESS_MARK
 from loopmend.reading.places import Places
 from loopmend.reading.plans import closes, declines, explains, goes_on, plans
 from loopmend.reading.speech import (

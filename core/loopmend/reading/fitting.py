@@ -8,68 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from loopmend.contracts.actions import ToolCall
 from loopmend.reading.coercion import Coercion, JsonText, alike, guess, structure
 from loopmend.reading.inputs import positional_input, read_input
-from loopmend.reading.lexicon import role_of
-from loopmend.reading.pythonic import PythonCall
-from loopmend.reading.scalars import BareName, Tear
+from loopmend.reading.placeholders import is_placeholder, is_schema
+from loopmend.reading.scalars import BareName
 from loopmend.reading.tools import Toolbox, ToolSpec, spelling_of
 from loopmend.reading.turn import Failure, FailurePattern, Repair
-from loopmend.reading.values import LenientError, Value, decode_value, verified
+from loopmend.reading.values import LenientError, decode_value, verified
+from loopmend.reading.written_calls import Call
 
-__all__ = ["Call", "JsonText", "decoded", "fit", "is_placeholder", "is_schema"]
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call as the model wrote it."""
-
-    name: str
-    arguments: Any
-    """An object, text, or anything else that was written."""
-    span: tuple[int, int]
-    positional: tuple[Any, ...] = ()
-    """Arguments without a name, in order."""
-    raw: bool = False
-    """Whether the values are text that only the tool's schema can turn into values."""
-    torn: Tear = Tear.WHOLE
-    """Whether the text stops before the call does."""
-    twice: str | None = None
-    """An argument that is given twice."""
-    repairs: tuple[Repair, ...] = ()
-    missing: bool = False
-    """Whether an input was announced or required by the form, and is not there."""
-
-    @classmethod
-    def of_value(cls, name: str, arguments: Any, span: tuple[int, int], value: Value) -> Call:
-        """Return a call whose arguments a value holds."""
-        torn, twice = value.torn, value.twice
-        return cls(name, arguments, span, torn=torn, twice=twice, repairs=value.repairs)
-
-    @classmethod
-    def of_python(cls, call: PythonCall) -> Call:
-        """Return a call that is written as in Python."""
-        return cls(
-            call.name,
-            call.named,
-            call.span,
-            call.positional,
-            torn=call.torn,
-            twice=call.twice,
-            repairs=call.repairs,
-        )
+__all__ = ["JsonText", "decoded", "fit"]
 
 
 _OBJECT: Final = re.compile(r"\s*\{\s*[\"']?\w+[\"']?\s*[:=]")
-# A slot of a template: several words in angle brackets, or in capitals for somebody to fill in.
-_SLOT: Final = re.compile(
-    r"\s*(?:<(?!/)[A-Za-z]+[ _\-][\w\-]+(?: [\w\-]+)*>|\$\{[^{}\n]{1,80}\}|\{\{[^{}\n]{1,80}\}\}"
-    r"|\[(?:insert|your|the) [\w \-]{1,80}\]|YOUR_[A-Z_]+|[A-Z]+_[A-Z_]*HERE|PLACEHOLDER)\s*"
-)
 
 
 def fit(call: Call, tools: Toolbox | None, repairs: list[Repair]) -> ToolCall | Failure:
@@ -166,25 +121,6 @@ def _echo(arguments: Mapping[str, Any]) -> str | None:
     if is_schema(arguments) and isinstance(arguments.get("type"), str):
         return "properties"
     return None
-
-
-def is_placeholder(key: str, value: str) -> bool:
-    """Tell whether a value is an unfilled slot: dots, `value`, or the key itself in brackets."""
-    plain = value.strip().lower()
-    if plain in ("...", "\u2026", "value", "<value>", "string", "<string>"):
-        return True
-    marked = plain[:1] == "<" and " " not in plain and role_of(plain.strip("<>")) is not None
-    if _SLOT.fullmatch(value) and not marked:
-        return True
-    return plain[:1] in ("<", "{", "[") and plain.strip("<>{}[] ") == key.lower()
-
-
-def is_schema(value: Mapping[str, Any]) -> bool:
-    """Tell whether a value describes values, as the parts of a JSON Schema do."""
-    return "properties" in value or (
-        value.get("type") in ("string", "integer", "number", "boolean", "array", "object", "str")
-        and set(value) <= {"type", "description", "title", "default", "enum", "items", "format"}
-    )
 
 
 def decoded(arguments: Any) -> Any:

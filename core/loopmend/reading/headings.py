@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from loopmend.reading import marks
 from loopmend.reading.brackets import COST_OF_A_TRY, Brackets
+from loopmend.reading.inline_headers import inline_header
 from loopmend.reading.lexicon import Role
 from loopmend.reading.nodes import Kind, Node
 from loopmend.reading.sections import (
     Header,
     header_at,
-    inline_header,
     next_section,
     open_bracket,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loopmend.reading.fitting import Call
 from loopmend.reading.turn import Failure, FailurePattern
 from loopmend.reading.values import LenientError, decode_value
+from loopmend.reading.written_calls import Call
 
 __all__ = ["name_of", "native_calls_in"]
 

@@ -24,49 +24,6 @@ EMOJI: Final = re.compile(
     "[\u20e3\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f]+"
 )
 
-# -- the senses of verbs
-
-# What one does with tools. What a tool's own name says counts as well; any other verb may as well be
-# one of saying, showing, leaving or putting off.
-DOING: Final = frozenset(
-    (
-        "call run execute invoke use search look check find fetch get query retrieve make do start begin "
-        "proceed go try perform delete remove clean clear write send create open read list load compute "
-        "calculate book update add set schedule take handle process issue request pull gather verify "
-        "review examine inspect analyze analyse investigate browse explore scan dig consult grab trigger "
-        "launch submit apply fix resolve reset modify change exchange return transfer handoff hand delegate "
-        "convert determine figure generate compile build install download upload save store move rename "
-        "post publish order purchase buy pay refund lookup confirm access visit navigate click tap play "
-        "enter log fill complete finish continue carry act tackle attempt help answer empty drop purge nuke "
-        "erase kill kick fire hit ping test measure count sum record extract collect obtain work "
-        "retry rerun resend reissue redo reattempt correct free tidy sort restore restart rebuild recreate "
-        "sweep flush prune scrub replace edit insert import export"
-    ).split()
-)
-# What one does in place of a call: nothing yet, or to show it.
-HOLDING_BACK: Final = frozenset(
-    (
-        "stop cancel hold wait skip leave abort pause refuse decline avoid postpone defer delay quit "
-        "withhold refrain back keep stay ask block reject ignore deny warn flag report suspend dismiss"
-    ).split()
-)
-SHOWING: Final = frozenset(
-    (
-        "show quote cite paste copy reproduce repeat include attach share describe illustrate "
-        "demonstrate explain print display mention summarize summarise translate"
-    ).split()
-)
-# What one does with a result.
-TELLING: Final = frozenset(
-    "tell let give provide report know have update notify inform come respond reply see".split()
-)
-ADVERB_WORDS: Final = frozenset(
-    (
-        "now first then also just quickly simply next immediately again actually please definitely "
-        "certainly gladly happily carefully only right away ahead and to go start by begin try need have "
-        "want proceed use this that directly straight therefore thus instead finally further promptly be"
-    ).split()
-)
 SUBJECT: Final = (
     r"(?:i(?:'ll| will| shall|(?:'m| am)(?: only| just| now| also| simply)? going to| need to| must| have to| want to| should"
     r"|'d like to| would like to| can(?: now)?|'m about to| am about to|'ve decided to| have decided to"
@@ -123,55 +80,6 @@ FOREIGN_SAYING: Final = re.compile(
     re.IGNORECASE,
 )
 
-# -- attitudes
-
-# How other languages deny.
-FOREIGN_NOT: Final = (
-    r"\b(?:nichts?|nada|rien|niente|niets|ничего|kein\w*|nie|niemals|keinesfalls|pas|jamais|aucun\w*|não|nunca|jamás|ningún|niet|geen"
-    r"|non|mai|не|нельзя|никогда|inte|ikke|değil|tidak|jangan|không|đừng)\b|[不没沒別别勿未莫]|ません|ない|ずに|せず"
-    r"|않|못|말고|नहीं|\bमत\b|\bلا\b|\bلن\b|\bلم\b|ไม่"
-)
-NEGATION: Final = re.compile(
-    r"\b(?:not|never|no|nor|none|nothing|nobody|cannot|without|neither|instead|rather than)\b"
-    rf"|n't\b|\bne\s|\bn'|{FOREIGN_NOT}"
-    r"|\b(?:refus|declin|forbid|forbidden|prohibit|avoid|ignor|reject|unsafe|dangerous|harmful"
-    r"|suspicious|malicious|injection|injected|hostile|phishing|attacker|hypothetical|pretend)\w*",
-    re.IGNORECASE,
-)
-SUPPOSES: Final = re.compile(
-    r"\b(?:if|unless|would|could|might|may|when|whenever|in case|provided|assuming|suppose|were to"
-    r"|wenn|falls|würde\w*|könnte\w*|sofern|si|sauf|pourrai\w*|se|podría|seria|caso|als|zou"
-    r"|если|бы|jeśli|eğer)\b|\b\w+(?:seniz|sanız|[ıiuü]rsa|[ei]rse)\b|如果|假如|若|的话|もし|たら|れば|만약|면\s",
-    re.IGNORECASE,
-)
-LEAVE: Final = re.compile(
-    r"\b(?:(?:your|for|need|needs|await|awaiting|requires?|pending|without) confirmation|(?:please|can you|could you|must|should|you) confirm|(?<!i'll )(?<!will )confirm (?:first|that|if|whether|before|this|it|with)|permission|approv(?:e|al)|authori[sz]\w*|consent|go ahead\?|proceed\?|continue\?"
-    r"|shall i|should i|may i|can i|could i|do you want|would you like|want me to|like me to"
-    r"|is (?:this|that|it) (?:ok|okay|fine|right|correct|what you)|sound good|okay with you|ok with you"
-    r"|are you sure|say the word|waiting for your|await\w* your|your (?:go-ahead|ok|okay|call|decision)"
-    r"|bestätig\w*|soll ich|darf ich|möchten sie|einverstanden|confirme[zr]?|confirma|souhaitez|voulez-vous"
-    r"|dois-je|puis-je|debo|quieres que|quiere que|confirma|posso|devo|quer que|vuoi che|zal ik"
-    r"|mag ik|подтверд\w*|можно|ister mi\w+|onay\w*|czy mam|potwierdź|vill du|ska jag|skal jeg)\b|هل تريد|موافقتك|确认|可以吗|是否|好吗|よろしい|確認|でしょうか|ますか|ましょうか|할까요|확인",
-    re.IGNORECASE,
-)
-# Leave that was given.
-THANKS: Final = re.compile(
-    r"(?:thank|danke|merci|gracias|obrigad|grazie|dank|dzięk|спасибо|teşekkür|tack)|谢谢|ありがとう|감사",
-    re.IGNORECASE,
-)
-# Who forbids something starts with it.
-FORBIDS: Final = re.compile(r"^(?:please )?(?:never|don't|do not|avoid|beware)\b", re.IGNORECASE)
-AWAITS: Final = re.compile(
-    r"\bwait(?:ing)? (?:for|on) you|\b(?:tomorrow|tonight|later|next (?:week|weekend|month|year|time))\b|"
-    r"^(?:please )?(?:reply|respond|say|confirm|type|answer|tell me)\b|\b(?:until|once|after|when|as soon as) (?:you|then)\b"
-    r"|\byour (?:ok|okay|approval|confirmation|consent|go-ahead|permission)\b|\bonly (?:if|after|when|with)\b"
-    r"|\bwarte auf (?:ihr|dein)|\b(?:once|when|after|if|as soon as)\b(?:(?!\bi\b).){0,40}\b(?:approv|agree|sign|allow|permit|consent|okay|confirm)\w*",
-    re.IGNORECASE,
-)
-CONDITION: Final = re.compile(
-    r"^\w+ed$|\b(?:only|after|before|until|unless|later|preview|dry|test|simulat\w*|example|draft|skip\w*|later)\b",
-    re.IGNORECASE,
-)
 # Of `it`, in the past or in the third person.
 REPORTS: Final = re.compile(
     r"\b(?:it|this|that)\b.{0,40}\b(?:was|were|came|had|comes|stood|stands|yesterday|earlier|ago)\b"
@@ -223,16 +131,6 @@ UNFINISHED: Final = re.compile(
     r"|con|como|y|o|el)\s*$|[がをはにでとの是为]\s*$",
     re.IGNORECASE,
 )
-# Where a sentence goes on to give a reason, or to speak of something else.
-REASON: Final = re.compile(
-    r"\b(?:because|since|so that|while|whereas|although|weil|damit|während|parce que|car|porque)\b.*|;.*",
-    re.IGNORECASE | re.DOTALL,
-)
-# What a plan leaves alone is not what it is about.
-NOT_THE_REST: Final = re.compile(
-    r"\b(?:i |we )?(?:won't|will not|don't|do not)\b[^.;,]{0,40}(?:\b(?:else|others?|rest)\b|, (?:only|just) (?=the\b|your\b|my\b|our\b|/))",
-    re.IGNORECASE,
-)
 # Who speaks, and to whom.
 PARTNER: Final = re.compile(r"\b(?:i|we|you|your|my|our)\b", re.IGNORECASE)
 QUESTION: Final = re.compile(r"[?\uff1f\u061f][\"')\]\u201d*_]{0,3}\s*\Z")
@@ -270,35 +168,6 @@ HANDS_OVER: Final = re.compile(
     r"\b(?:string|text|line|message|instruction|snippet|payload|prompt|sentence|example|output|log|entry"
     r"|words|pattern|reply|answer|email|comment|paragraph|passage)s?\s*[:\uff1a]\s*$",
     re.IGNORECASE,
-)
-ACT: Final = (
-    "run|execut|do|doing|call|follow|compl|perform|mak|send|us(?:e|ing)|invok|obey|act|trust|proceed"
-    "|touch|delet|wip|carry|go|go ahead|try|issue|submit|trigger|emit|honou?r|process|allow"
-)
-REFUSES: Final = re.compile(
-    rf"(?:\bnot|n't|\bcannot|\bnever|\bwithout)\s+(?:\w+\s+){{0,2}}(?:{ACT})\w*"
-    r"|\b(?:no (?:\w+ )?(?:action|call|command|tool)s?|refus\w*|declin\w*|ignor\w*|forbidden|forbid\w*|prohibited|unsafe|dangerous|harmful"
-    r"|suspicious|malicious|inject\w*|hostile|phishing|attacker\w*|hypothetical\w*|pretend\w*|suppose"
-    rf"|imagine|verboten)\b|\bnobody (?:may|must|should|shall|is allowed)\b|{FOREIGN_NOT}",
-    re.IGNORECASE,
-)
-# A refusal in so few words that what is refused is not said: its negation comes last.
-DECLINES: Final = re.compile(
-    r"(?:\b(?:no|not|never|nope|cannot|nein|non|nie|niet|нет)|n't)(?:[ ,]+(?:it|that|this|so|yet|now|today|here"
-    r"|thanks|thank you))*[.!]*$",
-    re.IGNORECASE,
-)
-# What is said beside a call that limits it.
-LIMITS: Final = re.compile(
-    r"[{\[]|\b(?:except|unless|only|but|if|or|not|without|until)\b", re.IGNORECASE
-)
-# One call stands for another.
-CORRECTS: Final = re.compile(
-    r"\b(?:correct(?:ed|ion)|updated|instead|rather|fixed)\b", re.IGNORECASE
-)
-# A word that takes back what was said before it.
-STOPS: Final = re.compile(
-    r"(?:(?:no|nope|wait|stop)(?=\s*[,.!]|$)|scratch that|never ?mind)", re.IGNORECASE
 )
 INTERJECTION: Final = frozenset(
     (
@@ -370,33 +239,9 @@ LATER: Final = re.compile(r"\b(?:as soon as|once|after|when) (?:it|this|that|the
 AFTERWARDS: Final = re.compile(
     r"(?:and )?(?:then|next|after (?:this|that)(?: one)?)\b", re.IGNORECASE
 )
-PAST: Final = re.compile(r"\b(?:was|were|had|did|[^\W\d_]+ed)\b", re.IGNORECASE)
 # What speakers of other languages point at a text with.
 FOREIGN_THIS: Final = re.compile(
     r"\b(?:esto|isto|questo|ceci|cela|dies|dieses|это|bunu|şunu)\b", re.IGNORECASE
-)
-NOT_SUPPOSED: Final = re.compile(
-    r"\bwould (?:like|love|be happy) to\b|'d (?:like|love) to\b"
-    r"|\b(?:see|check|verify|determine|know|confirm|find out|tell|ask|wonder|sure|whether or not) if\b",
-    re.IGNORECASE,
-)
-# What a label says of what it is for.
-NOT_REAL: Final = frozenset("dry preview draft sample template mock simulation demo".split())
-# What the speaker has before it, not what it does.
-PERCEIVES: Final = re.compile(
-    r"[,;]\s*i (?:can |could )?(?:see|notice|find|found|saw)\b", re.IGNORECASE
-)
-# What makes a call where a text of one is the object; any other verb works on the text.
-MAKING: Final = frozenset(
-    "mak cal run execut invok us issu trigger send submit do perform start try".split()
-)
-# What one does to a text that stands here, if `it` or `this` is the object.
-KEEPING: Final = frozenset(
-    "writ post sav log record stor publish put add copy past not shar keep".split()
-)
-IT: Final = re.compile(r"^(?:\w+ ){1,3}?(?:it|this|that|these|them)\b", re.IGNORECASE)
-TEXT_OF_A_CALL: Final = re.compile(
-    r"\b(?:calls?|commands?|instructions?|snippets?|payload|line|message|text)\b", re.IGNORECASE
 )
 # An item of a list that says whether it is done, or being done.
 PROGRESS_MARK: Final = re.compile(
@@ -422,10 +267,6 @@ OF_OTHERS: Final = re.compile(r"^(?:this|that|these|those|the|it|which|here)\b",
 CAPTION: Final = re.compile(r"^[^\W\d_]{1,20} \d{1,3}(?:\.\d{1,3})?[.:] ")
 # Where a clause begins within a sentence.
 WITHIN: Final = re.compile(r"[,;:]\s+|\s[\u2013\u2014-]\s+|(?:->|<-|=>|[\u2190-\u21ff])\s*")
-# What follows says what is found or held, not what is done.
-THAT: Final = re.compile(
-    r"\b(?:that|whether|if|sure|ensure|ensuring)\b.*", re.IGNORECASE | re.DOTALL
-)
 PURPOSE: Final = re.compile(
     r"\s(?:to|for|that)\s[^.,;:?]{0,40}\b(?:your|the|this) (?:request|task|question|query)\s*:?$"
     r"|\s(?:to|that will) do (?:that|this|so)(?: for you)?\s*:?$|\sfor (?:that|this|you)\s*:?$"
@@ -438,8 +279,3 @@ LONGEST_LABEL: Final = 7
 NEAR: Final = 80
 SHORT: Final = 4
 NEXT_TO_NOTHING: Final = 2
-# A question that is not about the call beside it.
-ANYTHING_ELSE: Final = re.compile(r"\b(?:any|some)thing else\b", re.IGNORECASE)
-NO_PROBLEM: Final = re.compile(
-    r"\b(?:no problem|no worries|not a problem|why not|nothing else|no time)\b", re.IGNORECASE
-)

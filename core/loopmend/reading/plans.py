@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from loopmend.reading import phrases
+from loopmend.reading import attitudes, phrases, verbs
 from loopmend.reading.lexicon import words_of
 from loopmend.reading.speech import (
     clauses,
@@ -37,7 +37,7 @@ def plans(sentence: str, about: Iterable[str] = ()) -> bool:
     >>> plans("I'll frobnicate it."), plans("I'll frobnicate it.", ["frobnicate"])
     (False, True)
     """
-    if is_question(sentence) or phrases.PERCEIVES.search(sentence):
+    if is_question(sentence) or verbs.PERCEIVES.search(sentence):
         return False
     if phrases.HANDS_OVER.search(sentence) or is_caption(sentence):
         return False
@@ -51,7 +51,7 @@ def plans(sentence: str, about: Iterable[str] = ()) -> bool:
     if _is_on_text(clause, {stem(word) for name in about for word in words_of(name)}):
         return False
     # What is said before the plan does not change it; what is said after it may.
-    clause = phrases.NOT_THE_REST.sub("", clause)
+    clause = attitudes.NOT_THE_REST.sub("", clause)
     return not (negates(clause) or supposes(clause) or phrases.FOREIGN_SAYING.search(sentence))
 
 
@@ -61,9 +61,9 @@ def _is_on_text(clause: str, about: set[str]) -> bool:
     verb = stem(words[0]) if words else ""
     if not verb or verb in about:
         return False
-    held = phrases.TEXT_OF_A_CALL.search(" ".join(words[1 : phrases.SHORT + 1]))
-    return (held is not None and verb not in phrases.MAKING) or (
-        verb in phrases.KEEPING and phrases.IT.match(" ".join(words)) is not None
+    held = verbs.TEXT_OF_A_CALL.search(" ".join(words[1 : phrases.SHORT + 1]))
+    return (held is not None and verb not in verbs.MAKING) or (
+        verb in verbs.KEEPING and verbs.IT.match(" ".join(words)) is not None
     )
 
 
@@ -71,8 +71,8 @@ def _planned(sentence: str, about: set[str]) -> str | None:
     """Return the clause of a sentence that says what its speaker does, from its verb on."""
     if (clause := _of_the_speaker(sentence, about)) is not None:
         return clause
-    words = plain_words(phrases.NO_PROBLEM.sub("sure", sentence))
-    while words and (words[0] in phrases.ADVERB_WORDS or words[0] in phrases.INTERJECTION):
+    words = plain_words(attitudes.NO_PROBLEM.sub("sure", sentence))
+    while words and (words[0] in verbs.ADVERB_WORDS or words[0] in phrases.INTERJECTION):
         words.pop(0)
     if words and words[0].endswith("ing") and _is_doing(words[0], about):
         return sentence
@@ -104,7 +104,7 @@ def _of_the_speaker(sentence: str, about: set[str]) -> str | None:
 def _is_past(rest: str) -> bool:
     """Tell whether the first words of a phrase are a verb in the past."""
     words = plain_words(rest[: phrases.NEAR])
-    while words and words[0] in phrases.ADVERB_WORDS:
+    while words and words[0] in verbs.ADVERB_WORDS:
         words.pop(0)
     return not words or words[0].endswith("ed") or words[0] in ("read", "set", "hit")
 
@@ -171,10 +171,10 @@ def stem(word: str) -> str:
     return word
 
 
-_DOING: Final = frozenset(map(stem, phrases.DOING))
-_NOT_DOING: Final = frozenset(map(stem, phrases.HOLDING_BACK | phrases.SHOWING))
-_HOLDING_BACK: Final = frozenset(map(stem, phrases.HOLDING_BACK - phrases.TELLING))
-_COMING: Final = _DOING | frozenset(map(stem, phrases.SHOWING | phrases.TELLING))
+_DOING: Final = frozenset(map(stem, verbs.DOING))
+_NOT_DOING: Final = frozenset(map(stem, verbs.HOLDING_BACK | verbs.SHOWING))
+_HOLDING_BACK: Final = frozenset(map(stem, verbs.HOLDING_BACK - verbs.TELLING))
+_COMING: Final = _DOING | frozenset(map(stem, verbs.SHOWING | verbs.TELLING))
 
 
 def declines(sentence: str) -> bool:
@@ -186,14 +186,14 @@ def declines(sentence: str) -> bool:
     (False, False, False)
     """
     words = plain_words(sentence)
-    unreal = any(word in phrases.NOT_REAL for word in words)
-    plain = phrases.NO_PROBLEM.sub("sure", sentence)
-    denies = phrases.DECLINES.search(plain) or phrases.STOPS.match(plain)
+    unreal = any(word in attitudes.NOT_REAL for word in words)
+    plain = attitudes.NO_PROBLEM.sub("sure", sentence)
+    denies = attitudes.DECLINES.search(plain) or attitudes.STOPS.match(plain)
     if len(words) <= phrases.SHORT and (unreal or denies):
         return True
     progress = phrases.PROGRESS.search(sentence)
     does = plain_words(progress["rest"] or "") if progress else []
-    while does and does[0] in phrases.ADVERB_WORDS:
+    while does and does[0] in verbs.ADVERB_WORDS:
         does.pop(0)
     return bool(does) and does[0].endswith("ing") and stem(does[0]) in _NOT_DOING
 
@@ -206,7 +206,7 @@ def explains(sentence: str) -> bool:
     """
     does = phrases.DOES.match(sentence)
     explained = phrases.EXPLAINS.match(sentence) or (does and _is_doing(does["verb"], set()))
-    main = phrases.REASON.sub("", sentence)
+    main = attitudes.REASON.sub("", sentence)
     return bool(explained) and not negates(main) and not supposes(main)
 
 
@@ -218,7 +218,7 @@ def closes(sentence: str) -> bool:
     """
     if takes_part(sentence):
         return False
-    if phrases.AFTERWARDS.match(sentence) and not phrases.PAST.search(sentence):
+    if phrases.AFTERWARDS.match(sentence) and not verbs.PAST.search(sentence):
         return _comes_next(sentence)
     return (bool(phrases.OUTLOOK.match(sentence)) and _comes_next(sentence)) or pauses(sentence)
 
@@ -239,7 +239,7 @@ def _said_next(sentence: str) -> Iterator[str]:
 
 def _from_verb(rest: str) -> list[str]:
     words = plain_words(rest[: phrases.NEAR])
-    while words and words[0] in phrases.ADVERB_WORDS and not _stands_as_verb(words):
+    while words and words[0] in verbs.ADVERB_WORDS and not _stands_as_verb(words):
         words.pop(0)
     return words
 

@@ -13,8 +13,8 @@ from typing import Final as Constant
 
 from loopmend.contracts.actions import FinalAnswer, ToolCall
 from loopmend.contracts.signal_detection import STUCK_PHRASES, UNCERTAINTY_PHRASES
-from loopmend.reading.fitting import is_placeholder
 from loopmend.reading.pairs import quick_value
+from loopmend.reading.placeholders import is_placeholder
 from loopmend.reading.sections import has_header_lines
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import ReadingConfig, Turn

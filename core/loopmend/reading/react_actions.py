@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from loopmend.reading.fitting import Call
+from loopmend.reading.answers import Answered
 from loopmend.reading.inputs import unquoted
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.nodes import Kind, Node
@@ -16,10 +16,10 @@ from loopmend.reading.pythonic import PythonCall, read_call
 from loopmend.reading.react_sections import ReactCandidate, ReactSections
 from loopmend.reading.scalars import Tear
 from loopmend.reading.sections import Header
-from loopmend.reading.shapes import Answered
 from loopmend.reading.speech import is_remark, refuses, sentences
 from loopmend.reading.turn import Failure, FailurePattern, Repair
 from loopmend.reading.values import LenientError, Value, decode_value, verified
+from loopmend.reading.written_calls import Call
 
 __all__ = ["ReactActions"]
 

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from loopmend.reading.fitting import Call
+from loopmend.reading.answers import Answered
 from loopmend.reading.nodes import Node
-from loopmend.reading.shapes import Answered
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern, Repair
 from loopmend.reading.values import Value
+from loopmend.reading.written_calls import Call
 
 __all__ = ["ReactCandidate", "ReactRun", "ReactSections"]
 

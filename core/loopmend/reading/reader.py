@@ -15,7 +15,7 @@ from loopmend.contracts.actions import AgentAction, AskUser, FinalAnswer, ToolCa
 from loopmend.reading.calls import collect
 from loopmend.reading.candidates import Candidate
 from loopmend.reading.evidence import Around, Doubt, merged, why_not_meant
-from loopmend.reading.fitting import Call, fit
+from loopmend.reading.fitting import fit
 from loopmend.reading.native import native_calls_in
 from loopmend.reading.quick import quick_turn
 from loopmend.reading.source import Source
@@ -23,6 +23,7 @@ from loopmend.reading.spans import grow
 from loopmend.reading.tools import Toolbox, Tools, toolbox_of
 from loopmend.reading.turn import Failure, FailurePattern, Fidelity, ReadingConfig, Repair, Turn
 from loopmend.reading.utterance import Utterance
+from loopmend.reading.written_calls import Call
 
 __all__ = ["read_slowly", "read_turn"]
 

@@ -10,18 +10,20 @@ from heapq import merge
 from typing import Final
 
 from loopmend.reading.lexicon import WORDS, Role, role_of, words_of
-from loopmend.reading.speech import is_interjection
 from loopmend.reading.tools import Toolbox
 
 __all__ = [
+    "INNER_INPUT",
+    "LONGEST_NAME",
     "Header",
     "ends_text",
     "has_header_lines",
     "header_at",
     "header_places",
-    "inline_header",
+    "name_end",
     "next_section",
     "open_bracket",
+    "plain_name",
 ]
 
 
@@ -89,21 +91,9 @@ _HEADER: Final = re.compile(
     r"(?P<tail>[ \t\u00a0]?[*_~\"'`]{1,3}(?=\s|\Z)|[*_~]{1,3}(?=[^\s*_~])|</\w{1,6}>)?",
     re.IGNORECASE,
 )
-_INLINE: Final = re.compile(
-    r"(?P<before>(?:^|[\s*_\"'(\u201c\u3002\uff0e])[*_]{0,3})"
-    r"(?P<words>(?:Action[ \u00a0_\-]?Input|Final[ \u00a0_\-]?Answer|Action|Answer|Observation|Thought))"
-    r"(?:[ \t]?\d{1,3})?[*_ \t]{0,4}\Z",
-    re.IGNORECASE,
-)
-_SENTENCE_END: Final = re.compile(r"[.!?\u2026:\uff1a\u3002)\]\"'\u201d][*_]{0,3}\s*\Z")
-_EMPHASIS: Final = re.compile(r"[ \t]?[*_]{1,3}(?=\s|\Z)|[*_]{1,3}")
 _SAID: Final = re.compile(r"\S")
-_REACH: Final = 60
-_FAR: Final = 300
-_VERY_FAR: Final = 4000
+LONGEST_NAME: Final = 300
 _BRACKETED: Final = re.compile(r"[ \t]*(?P<name>[^\W\d][\w .\-]{0,80}?)[ \t]*(?P<bracket>[\[(])")
-# A name with its input in brackets.
-_WITH_INPUT: Final = re.compile(r"[^\W\d][\w.\-]{0,80}\[.*\]", re.DOTALL)
 _STRONG: Final = re.compile(
     rf"^[ \t]*{_BEFORE}(?P<words>(?:{_WORD})(?:[ \u00a0_\-]?(?:\d{{1,3}}[ ])?(?:{_WORD})){{0,3}})(?![^\W\d_]){_NUMBER}"
     r"(?:[*_~\"'`\u273f)\]\u3011\u300d\u300f\u00bb]|</\w{1,6}>){0,4}[ \t\u00a0]*(?P<sep>[:\uff1a])",
@@ -118,10 +108,6 @@ _COLONS: Final = re.compile(
     # The first letter is spelled out: only so is it what the engine looks for.
     r"[IiAaOoTt](?i:nput|nswer|ction|bservation|hought)(?:[ \t]?\d{1,3})?[*_ \t]{0,4}[:\uff1a]"
 )
-_ANSWER_LINE: Final = re.compile(
-    r"\n[ \t]*[*_#]{0,4}[ \t]?(?:Final[ _]?Answer|Answer)[*_]{0,3}[ \t]?:", re.IGNORECASE
-)
-_ARTICLE: Final = re.compile(r"\b(?:the|an|a|my|your|its|this|that|no|of|any)\Z", re.IGNORECASE)
 _NAME_IN_BRACKETS: Final = re.compile(r"\[[ \t]?[^\W\d][\w .\-]{0,80}\][ \t]*(?=\n|\Z)")
 _WEAK_ROLES: Final = frozenset({Role.CALL, Role.ARGUMENTS, Role.THINK, Role.ANSWER})
 
@@ -180,7 +166,7 @@ def _made(text: str, found: re.Match[str], role: Role, at: int) -> Header:
         body = found.start("tail")  # emphasis that the header did not open
     resume = body
     if role in (Role.CALL, Role.NAME):
-        resume = _name_end(text, resume)
+        resume = name_end(text, resume)
     words = words_of(found["words"])
     listed = before.strip() in ("-", "*", "+", "\u2022", "- **", "* **", "- __", "\u2022 **")
     quoted = before.lstrip().startswith(">") or "~~" in before
@@ -197,7 +183,7 @@ def _is_vouched(text: str, header: Header, tools: Toolbox | None, above: Header 
             thought = above is not None and above.role is Role.THINK
             given = _BRACKETED.match(name) is not None or _is_given_input(text, header)
             return header.strong and (thought or given)
-        return bool(name) and tools.find(_plain_name(name)) is not None
+        return bool(name) and tools.find(plain_name(name)) is not None
     if header.role is Role.ARGUMENTS:
         return above is not None and above.role in (Role.CALL, Role.NAME)
     if header.role is Role.ANSWER:
@@ -214,7 +200,8 @@ def _is_given_input(text: str, header: Header) -> bool:
     return found is not None and role_of(found["words"]) is Role.ARGUMENTS
 
 
-def _plain_name(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return a name without the input that follows it in brackets."""
     found = _BRACKETED.match(name)
     return found["name"] if found else name
 
@@ -224,7 +211,7 @@ def _line_end(text: str, at: int) -> int:
     return len(text) if end == -1 else end
 
 
-def _name_end(text: str, at: int) -> int:
+def name_end(text: str, at: int) -> int:
     """Return where the line of an action ends, if it holds a name and no value."""
     begin = at
     while text[at : at + 1].isspace():
@@ -241,15 +228,15 @@ def _name_end(text: str, at: int) -> int:
         return bracketed.start("bracket")
     if bracketed:
         return line_end
-    near = min(line_end, at + _FAR)
-    inner = _INNER_INPUT.search(text, at, near) if "nput" in text[at:near].lower() else None
+    near = min(line_end, at + LONGEST_NAME)
+    inner = INNER_INPUT.search(text, at, near) if "nput" in text[at:near].lower() else None
     if inner:
         return inner.start()
     brace = text.find("{", at, near)
     return line_end if brace == -1 else brace
 
 
-_INNER_INPUT: Final = re.compile(
+INNER_INPUT: Final = re.compile(
     r"(?<![\s,;|*])[\s,;|*]{1,20}Action[ _\-]?Input[*_ ]{0,3}:", re.IGNORECASE
 )
 
@@ -267,67 +254,6 @@ def open_bracket(text: str, header: Header) -> int | None:
     first = header.body + len(line) - len(line.lstrip())
     found = None if line.rstrip().endswith("]") else _BRACKETED.match(text, first, header.resume)
     return found.end() if found and found["bracket"] == "[" else None
-
-
-def inline_header(
-    text: str, colon: int, tools: Toolbox | None, above: Header | None
-) -> Header | None:
-    """Return the header that ends with a colon in mid-line."""
-    start = max(text.rfind("\n", max(0, colon - _REACH), colon) + 1, colon - _REACH, 0)
-    found = _INLINE.search(text[start:colon])
-    if found is None:
-        return None
-    role = role_of(found["words"])
-    before = text[start : start + found.start()] + found["before"]
-    body = colon + 1
-    emphasis = _EMPHASIS.match(text, body)
-    if emphasis and found["before"].strip():
-        body = emphasis.end()
-    at = start + found.start("words")
-    assert role is not None
-    if not _stands_for_itself(text, found["words"], role, before, body, tools, above):
-        return None
-    resume = _name_end(text, body) if role is Role.CALL else body
-    return Header(role, words_of(found["words"]), at, body, resume, inline=True)
-
-
-def _stands_for_itself(  # noqa: PLR0913, PLR0917 - what stands around a word
-    text: str,
-    word: str,
-    role: Role,
-    before: str,
-    body: int,
-    tools: Toolbox | None,
-    above: Header | None,
-) -> bool:
-    """Tell a header in mid-line from a word with a colon."""
-    lead = before.rstrip("*_ \t")
-    if lead.endswith(('"', "'", "\u201c", "(", "`")):
-        return False
-    after_sentence = _SENTENCE_END.search(before) is not None or not lead
-    if role is Role.ANSWER:
-        if _ANSWER_LINE.search(text, body, body + _VERY_FAR):
-            return False  # a header of its own comes later
-        whole = len(words_of(word)) > 1
-        return (whole and (word[0].isupper() or after_sentence)) or (
-            (after_sentence or (word[0].isupper() and not _ARTICLE.search(lead)))
-            and above is not None
-            and above.role is Role.THINK
-        )
-    if role is Role.THINK:
-        first = len(text[: body - len(word)].lstrip()) <= _REACH
-        return after_sentence and above is None and first and is_interjection(lead)
-    if role is Role.ARGUMENTS:
-        return above is not None and above.role is Role.CALL
-    if role is Role.OBSERVATION:
-        return above is not None and above.role in (Role.ARGUMENTS, Role.CALL) and after_sentence
-    if not after_sentence and not word[0].isupper():
-        return False
-    end = _name_end(text, body)
-    name = text[body:end].strip(" \t\n*_`\"'") if end - body <= _FAR else ""
-    known = tools is not None and bool(name) and tools.find(_plain_name(name)) is not None
-    followed = _INNER_INPUT.match(text, end) is not None or _WITH_INPUT.fullmatch(name) is not None
-    return known or (tools is None and followed) or (after_sentence and followed)
 
 
 def next_section(

@@ -12,28 +12,26 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from loopmend._json import decode
-from loopmend.reading.fitting import Call
+from loopmend.reading.answers import Answered, final_answer
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.pythonic import read_call
-from loopmend.reading.speech import refuses
+from loopmend.reading.shape_keys import (
+    decoded_item,
+    is_done,
+    is_said,
+    may_be_json,
+    may_stand_beside,
+    only_name,
+)
 from loopmend.reading.tools import Toolbox, ToolSpec
 from loopmend.reading.turn import Repair
 from loopmend.reading.values import LenientError, Value, decode_value, verified
+from loopmend.reading.written_calls import Call
 
-__all__ = ["Answered", "Described", "describe"]
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An answer or a question in the shape of a call."""
-
-    text: str
-    question: bool = False
+__all__ = ["Described", "describe"]
 
 
 @dataclass(slots=True)
@@ -48,16 +46,10 @@ class Described:
     """Whether it is the contract's own form."""
 
 
-_FINAL_NAMES: Final = frozenset(
-    {"final answer", "final_answer", "finalanswer", "finish", "respond", "final", "answer"}
-)
-# What may stand beside a call without changing it.
-_BESIDE: Final = frozenset({Role.ID, Role.TYPE, Role.THINK, Role.SAY, Role.FORMAT})
 _WRAPPERS: Final = frozenset({Role.CALL, Role.FILLER, Role.SAY, Role.ARGUMENTS, Role.FORMAT})
 # Keys under which a call may be encoded as text, and keys under which tools are described.
 _TEXTS: Final = frozenset({"response", "tool_call", "function_call", "function", "call"})
 _DEFINITIONS: Final = frozenset({"tools", "functions"})
-_ASSISTANTS: Final = frozenset({"assistant", "ai", "model", "object", "json_object"})
 _DEEPEST: Final = 8
 
 
@@ -117,7 +109,7 @@ class _Shapes:
 
     def _said(self, value: dict[str, Any], kind: str) -> bool:
         own = "content" if kind == "final" else "question"
-        keys = [own, *(k for k in value if k not in (own, "type") and _is_said(k))]
+        keys = [own, *(k for k in value if k not in (own, "type") and is_said(k))]
         text = next((value[key] for key in keys if isinstance(value.get(key), str)), None)
         if text is None:
             return False
@@ -126,7 +118,7 @@ class _Shapes:
         return True
 
     def _named(self, value: dict[str, Any], *, marked: bool) -> bool:
-        value = {key: _only_name(key, item) for key, item in value.items()}
+        value = {key: only_name(key, item) for key, item in value.items()}
         name_key = self._name_key(value)
         if name_key is None:
             return False
@@ -140,16 +132,16 @@ class _Shapes:
             self.result.announced = self._find(name) is not None
         if len(given) != 1:
             return self._without_arguments(name, rest, marked=marked) if not given else False
-        if answer := self._final_answer(name, rest[given[0]]):
+        if answer := final_answer(name, rest[given[0]], known=self._find(name) is not None):
             self.result.answer = answer
             return True
         beside = {k: item for k, item in rest.items() if k != given[0] and item != name}
-        if value.get("type") == "function_call" and "call_id" in value and _is_done(value):
+        if value.get("type") == "function_call" and "call_id" in value and is_done(value):
             del beside["status"]  # an item of OpenAI's Responses
         self.result.announced = True
         if isinstance(rest[given[0]], str) and self._is_unquoted():
             return False
-        if not all(_may_stand_beside(key, item) for key, item in beside.items()):
+        if not all(may_stand_beside(key, item) for key, item in beside.items()):
             return False
         self._add(name, rest[given[0]], None if role_of(given[0]) is Role.ARGUMENTS else given[0])
         return True
@@ -166,7 +158,7 @@ class _Shapes:
             for key, item in rest.items()
             if role_of(key) is Role.FILLER
             and key not in takes
-            and isinstance(given := _decoded(item), dict)
+            and isinstance(given := decoded_item(item), dict)
             and (spec is None or not spec.known or needs <= given.keys() <= takes.keys())
         ]
 
@@ -189,7 +181,7 @@ class _Shapes:
     def _without_arguments(self, name: str, rest: dict[str, Any], *, marked: bool) -> bool:
         """Read a name with its arguments beside it, or with none."""
         spec = self._find(name)
-        bare = {key: item for key, item in rest.items() if not _may_stand_beside(key, item)}
+        bare = {key: item for key, item in rest.items() if not may_stand_beside(key, item)}
         if bare:
             self.result.announced = self.result.announced or spec is not None
             return spec is not None and self._with_rest(spec, name, rest)
@@ -209,13 +201,13 @@ class _Shapes:
         if len(keys) == 1 and keys[0] not in spec.parameters:
             self.result.announced = True
             beside = {key: item for key, item in rest.items() if key != keys[0]}
-            if not all(_may_stand_beside(key, item) for key, item in beside.items()):
+            if not all(may_stand_beside(key, item) for key, item in beside.items()):
                 return False
             self._add(name, rest[keys[0]])
             return True
         own = {k: v for k, v in rest.items() if k in spec.parameters}
         others = {k: v for k, v in rest.items() if k not in own}
-        if not spec.known or not all(_may_stand_beside(k, v) for k, v in others.items()):
+        if not spec.known or not all(may_stand_beside(k, v) for k, v in others.items()):
             return False
         if not set(spec.required) <= set(own):
             return False
@@ -230,7 +222,7 @@ class _Shapes:
             if isinstance(item, (dict, str)) and self._is_tool_key(key, item, marked=marked)
         ]
         others = {k: v for k, v in value.items() if k not in dict(calls)}
-        if not calls or not all(_may_stand_beside(k, v) for k, v in others.items()):
+        if not calls or not all(may_stand_beside(k, v) for k, v in others.items()):
             return False
         self.result.announced = True
         for key, item in calls:
@@ -249,7 +241,7 @@ class _Shapes:
         inner = {k: v for k, v in value.items() if isinstance(v, (dict, list, str)) and v}
         for key, item in inner.items():
             role = role_of(key)
-            if isinstance(item, str) and (key not in _TEXTS or not _may_be_json(item)):
+            if isinstance(item, str) and (key not in _TEXTS or not may_be_json(item)):
                 continue
             if key.lower() in _DEFINITIONS and isinstance(item, list):
                 self.result.announced = True
@@ -262,7 +254,7 @@ class _Shapes:
             unknown = role is None and role_of(key, every=False) is not Role.SHOWN
             if role not in _WRAPPERS and not self._vouches(before, unknown=unknown):
                 continue
-            if all(_may_stand_beside(k, v) for k, v in others.items()):
+            if all(may_stand_beside(k, v) for k, v in others.items()):
                 return True
             del self.result.calls[before:]
             self.result.answer = None
@@ -306,7 +298,7 @@ class _Shapes:
 
     def _encoded(self, value: str, *, marked: bool, depth: int) -> bool:
         text = value.strip()
-        if not _may_be_json(text):
+        if not may_be_json(text):
             return self._python(text)
         try:
             inner = decode_value(text, 0)
@@ -329,22 +321,6 @@ class _Shapes:
 
     # -- parts
 
-    def _final_answer(self, name: str, arguments: Any) -> Answered | None:
-        """Return the answer if the name means that this is one and no tool has it."""
-        plain = name.strip().lower()
-        if plain not in _FINAL_NAMES or (plain != "final answer" and self._find(name) is not None):
-            return None
-        if isinstance(arguments, dict) and len(arguments) == 1:
-            key, only = next(iter(arguments.items()))
-            if isinstance(only, str) and _is_said(key):
-                return Answered(only)
-        if isinstance(arguments, str):
-            return Answered(arguments)
-        if plain != "final answer":
-            return None
-        # Whatever stands beside these words is the answer, text or not.
-        return Answered("" if arguments is None else json.dumps(arguments, ensure_ascii=False))
-
     def _find(self, name: str) -> ToolSpec | None:
         return None if self.tools is None else self.tools.find(name)
 
@@ -356,45 +332,3 @@ class _Shapes:
         span = self._span()
         repairs = (Repair(f"arguments under `{key[:80]}`", span),) if key else ()
         self.result.calls.append(Call(name, arguments, span, repairs=repairs))
-
-
-def _only_name(key: str, item: Any) -> Any:
-    """Return the name if there is nothing else under a key that means a call."""
-    if isinstance(item, dict) and len(item) == 1 and role_of(key) is Role.CALL:
-        inner, name = next(iter(item.items()))
-        return name if role_of(inner) is Role.NAME and isinstance(name, str) else item
-    return item
-
-
-def _decoded(item: Any) -> Any:
-    """Return the object that a text encodes, or what there is."""
-    if not isinstance(item, str) or not item.lstrip().startswith("{"):
-        return item
-    try:
-        return decode(item)
-    except ValueError:
-        return None
-
-
-def _is_done(value: dict[str, Any]) -> bool:
-    return value.get("status") == "completed"
-
-
-def _is_said(key: str) -> bool:
-    return role_of(key) in (*(Role.SAY, Role.ANSWER, Role.ASK, Role.OBSERVATION, Role.ARGUMENTS),)
-
-
-def _may_be_json(text: str) -> bool:
-    return text.lstrip()[:1] in ("{", "[", '"')
-
-
-def _may_stand_beside(key: str, item: Any) -> bool:
-    """Tell whether something beside a call leaves it as it is: an id, a thought, nothing."""
-    role = role_of(key)
-    if item is None or item in ("", [], {}):
-        return role is not Role.SHOWN
-    if role is Role.SAY:
-        return isinstance(item, str) and not refuses(item)
-    if role is Role.TYPE and isinstance(item, str):
-        return role_of(item) in (Role.CALL, Role.FORMAT) or item.lower() in _ASSISTANTS
-    return role in _BESIDE

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from loopmend.reading import phrases
+from loopmend.reading import attitudes, phrases, verbs
 from loopmend.reading.lexicon import Role, role_of
 
 __all__ = [
@@ -79,7 +79,7 @@ def plain_words(sentence: str) -> list[str]:
 
 def is_interjection(sentence: str) -> bool:
     """Tell whether a sentence says no more than `Sure`."""
-    words = plain_words(phrases.NO_PROBLEM.sub("sure", sentence))
+    words = plain_words(attitudes.NO_PROBLEM.sub("sure", sentence))
     return bool(words) and all(word in phrases.INTERJECTION for word in words)
 
 
@@ -111,7 +111,7 @@ def is_label(sentence: str, about: Collection[str] = ()) -> bool:
         if name not in sentence:
             continue
         sentence = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "tool", sentence)
-    words = plain_words(phrases.PURPOSE.sub("", phrases.NO_PROBLEM.sub("sure", sentence)))
+    words = plain_words(phrases.PURPOSE.sub("", attitudes.NO_PROBLEM.sub("sure", sentence)))
     if not words:
         return not any(c.isalpha() or c in "[]{}" for c in sentence)
     if all(word in phrases.INTERJECTION for word in words):
@@ -131,13 +131,13 @@ def is_label(sentence: str, about: Collection[str] = ()) -> bool:
 
 def negates(sentence: str) -> bool:
     """Tell whether a sentence denies, refuses or warns."""
-    return phrases.NEGATION.search(phrases.NO_PROBLEM.sub("", sentence)) is not None
+    return attitudes.NEGATION.search(attitudes.NO_PROBLEM.sub("", sentence)) is not None
 
 
 def supposes(sentence: str) -> bool:
     """Tell whether a sentence speaks of what might be."""
-    plain = phrases.NOT_SUPPOSED.sub("want to", sentence)
-    return phrases.SUPPOSES.search(plain) is not None
+    plain = attitudes.NOT_SUPPOSED.sub("want to", sentence)
+    return attitudes.SUPPOSES.search(plain) is not None
 
 
 def is_question(sentence: str) -> bool:
@@ -158,7 +158,7 @@ def is_unfinished(line: str) -> bool:
 
 def asks_leave(sentence: str) -> bool:
     """Tell whether a sentence asks for leave to act."""
-    return phrases.LEAVE.search(sentence) is not None and not phrases.THANKS.match(sentence)
+    return attitudes.LEAVE.search(sentence) is not None and not attitudes.THANKS.match(sentence)
 
 
 def asks_for_more(sentence: str) -> bool:
@@ -167,22 +167,22 @@ def asks_for_more(sentence: str) -> bool:
     >>> asks_for_more("Anything else?"), asks_for_more("Shall I?")
     (True, False)
     """
-    return is_question(sentence) and phrases.ANYTHING_ELSE.search(sentence) is not None
+    return is_question(sentence) and attitudes.ANYTHING_ELSE.search(sentence) is not None
 
 
 def forbids(sentence: str) -> bool:
     """Tell whether a sentence tells somebody not to do something."""
-    return phrases.FORBIDS.match(sentence) is not None
+    return attitudes.FORBIDS.match(sentence) is not None
 
 
 def refuses(sentence: str) -> bool:
     """Tell whether a sentence says that something is not, or should not, be done."""
-    return phrases.REFUSES.search(phrases.NOT_THE_REST.sub("", sentence)) is not None
+    return attitudes.REFUSES.search(attitudes.NOT_THE_REST.sub("", sentence)) is not None
 
 
 def awaits(sentence: str) -> bool:
     """Tell whether what a sentence announces waits for a word of the user."""
-    return phrases.AWAITS.search(sentence) is not None
+    return attitudes.AWAITS.search(sentence) is not None
 
 
 def is_remark(note: str) -> bool:
@@ -198,7 +198,7 @@ def is_remark(note: str) -> bool:
     if words and words[0].endswith("ed") and words[0] != "used":
         return False  # what was done to the tool, not what it does
     return not (
-        negates(plain) or supposes(plain) or asks_leave(plain) or phrases.CONDITION.search(plain)
+        negates(plain) or supposes(plain) or asks_leave(plain) or attitudes.CONDITION.search(plain)
     )
 
 
@@ -228,7 +228,7 @@ def narrates(sentence: str) -> bool:
     """
     if phrases.INVOLVED.search(sentence) or not phrases.NARRATES.search(sentence):
         return False
-    return bool(phrases.TEXT_OF_A_CALL.search(sentence)) or not phrases.OUTCOME.search(sentence)
+    return bool(verbs.TEXT_OF_A_CALL.search(sentence)) or not phrases.OUTCOME.search(sentence)
 
 
 def refers(sentence: str) -> bool:
@@ -266,10 +266,10 @@ def takes_back(sentence: str, *, planned: bool = False) -> bool:
     >>> takes_back("Nothing is lost."), takes_back("Nothing is lost.", planned=True)
     (True, False)
     """
-    main = phrases.REASON.sub("", sentence)
+    main = attitudes.REASON.sub("", sentence)
     if planned:
         return refuses(main)
-    return negates(phrases.THAT.sub("", main) if speaks_of_itself(main) else main)
+    return negates(attitudes.THAT.sub("", main) if speaks_of_itself(main) else main)
 
 
 def pauses(sentence: str) -> bool:

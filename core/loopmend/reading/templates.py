@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from loopmend.reading.fitting import is_placeholder, is_schema
+from loopmend.reading.placeholders import is_placeholder, is_schema
 from loopmend.reading.problem import Path
 from loopmend.reading.schema import Schema
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from loopmend import FinalAnswer, ReadingConfig, ToolCall, read_response, read_turn
-from loopmend.reading.phrases import HOLDING_BACK, SHOWING
+from loopmend.reading.verbs import HOLDING_BACK, SHOWING
 
 DOUBLED = {"stop": "stopp", "skip": "skipp", "quit": "quitt", "flag": "flagg"}
 

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from loopmend import Failure, FailurePattern, Repair, ToolCall
-from loopmend.reading.fitting import Call, JsonText, decoded, fit, is_placeholder
+from loopmend.reading.fitting import JsonText, decoded, fit
+from loopmend.reading.placeholders import is_placeholder
 from loopmend.reading.scalars import Tear
 from loopmend.reading.tools import Toolbox
+from loopmend.reading.written_calls import Call
 
 
 def _box(

@@ -9,10 +9,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from loopmend import FinalAnswer, ReadingConfig, Repair, ToolCall, read_turn
-from loopmend.reading.fitting import Call, fit
+from loopmend.reading.fitting import fit
 from loopmend.reading.quick import clean_parts, fit_text, fits, is_plain, quick_turn
 from loopmend.reading.reader import read_slowly
 from loopmend.reading.tools import Toolbox
+from loopmend.reading.written_calls import Call
 from tests.core.strategies import emitted_text, json_values
 
 FIND = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from loopmend import FinalAnswer, ToolCall, read_turn
+from loopmend.reading.inline_headers import inline_header
 from loopmend.reading.lexicon import Role
 from loopmend.reading.sections import (
     Header,
     ends_text,
     header_at,
     header_places,
-    inline_header,
     is_strong,
     next_section,
     open_bracket,

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from loopmend.reading.shapes import Answered, Described, describe
+from loopmend.reading.answers import Answered
+from loopmend.reading.shapes import Described, describe
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.values import decode_value
 

@@ -1,0 +1,36 @@
+"""Slots that nobody filled in, and schemas where values belong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from loopmend.reading.lexicon import role_of
+
+__all__ = ["is_placeholder", "is_schema"]
+
+# A slot of a template: several words in angle brackets, or in capitals for somebody to fill in.
+_SLOT: Final = re.compile(
+    r"\s*(?:<(?!/)[A-Za-z]+[ _\-][\w\-]+(?: [\w\-]+)*>|\$\{[^{}\n]{1,80}\}|\{\{[^{}\n]{1,80}\}\}"
+    r"|\[(?:insert|your|the) [\w \-]{1,80}\]|YOUR_[A-Z_]+|[A-Z]+_[A-Z_]*HERE|PLACEHOLDER)\s*"
+)
+
+
+def is_placeholder(key: str, value: str) -> bool:
+    """Tell whether a value is an unfilled slot: dots, `value`, or the key itself in brackets."""
+    plain = value.strip().lower()
+    if plain in ("...", "\u2026", "value", "<value>", "string", "<string>"):
+        return True
+    marked = plain[:1] == "<" and " " not in plain and role_of(plain.strip("<>")) is not None
+    if _SLOT.fullmatch(value) and not marked:
+        return True
+    return plain[:1] in ("<", "{", "[") and plain.strip("<>{}[] ") == key.lower()
+
+
+def is_schema(value: Mapping[str, Any]) -> bool:
+    """Tell whether a value describes values, as the parts of a JSON Schema do."""
+    return "properties" in value or (
+        value.get("type") in ("string", "integer", "number", "boolean", "array", "object", "str")
+        and set(value) <= {"type", "description", "title", "default", "enum", "items", "format"}
+    )
