@@ -42,7 +42,11 @@ LEAVE: Final = re.compile(
     r"|mag ik|подтверд\w*|можно|ister mi\w+|onay\w*|czy mam|potwierdź|vill du|ska jag|skal jeg)\b|هل تريد|موافقتك|确认|可以吗|是否|好吗|よろしい|確認|でしょうか|ますか|ましょうか|할까요|확인",
     re.IGNORECASE,
 )
-# Leave that was given.
+# Leave that is there, and that was given.
+GIVEN: Final = re.compile(
+    r"(?<!n't )(?<!not )\b(?:have|has|got|received|given|covers?)\b[^.?!]{0,60}\b(?:approval|confirmation|permission|consent|go-ahead)\b",
+    re.IGNORECASE,
+)
 THANKS: Final = re.compile(
     r"(?:thank|danke|merci|gracias|obrigad|grazie|dank|dzięk|спасибо|teşekkür|tack)|谢谢|ありがとう|감사",
     re.IGNORECASE,
@@ -62,7 +66,7 @@ CONDITION: Final = re.compile(
 )
 # What a plan leaves alone is not what it is about.
 NOT_THE_REST: Final = re.compile(
-    r"\b(?:i |we )?(?:won't|will not|don't|do not)\b[^.;,]{0,40}(?:\b(?:else|others?|rest)\b|, (?:only|just) (?=the\b|your\b|my\b|our\b|/))",
+    r"\b(?:i |we )?(?:won't|will not|don't|do not)\b[^.;,]{0,40}(?:\b(?:else|others?|rest)\b|[,;] (?:only|just) (?=the\b|your\b|my\b|our\b|/))",
     re.IGNORECASE,
 )
 # Where a sentence goes on to give a reason, or to speak of something else.

@@ -85,6 +85,13 @@ class Around:
             pieces.append(self.text[at:end])
         return "".join(pieces)
 
+    def lead(self, start: int, end: int) -> str:
+        """Return what is said before a call, with a label right before it that a header hides."""
+        said = self.said(start, end)
+        line = self.text[max(start, self.start) : end].rstrip().rpartition("\n")[2]
+        hidden = bool(line) and not said.rstrip().endswith(line) and is_label(line)
+        return f"{said}\n{line}" if hidden else said
+
 
 def merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return spans in order, without overlaps."""
@@ -116,7 +123,7 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
     lead, names = "", list[str]()
     for candidate in candidates:
         start = candidate.span[0]
-        lead = around.said(places.at, start)
+        lead = around.lead(places.at, start)
         if (place := places.of(candidate, lead)) is not None:
             return Doubt(f"it is in {place}", placed=True)
         labelled = candidate.form == "react" and text[start - 1 : start] in ("", "\n")
@@ -186,7 +193,8 @@ def _leads(lead: str, stand: _Stand) -> bool:
     if not said:
         return True
     last = said[-1]
-    if (plans(last, stand.names) and not awaits(last)) or _is_on_its_way(last, stand):
+    planned = plans(last, stand.names) and not (awaits(last) or is_unfinished(last))
+    if planned or _is_on_its_way(last, stand):
         return True
     if not stand.first and CORRECTS.search(last):
         return False  # what stands before it is taken back
@@ -270,7 +278,7 @@ def _is_finished(lead: str, plain: str, said: list[str], stand: _Stand) -> bool:
     own = speaks_of_itself(said[-1])
     if stand.labelled:
         return own or not refers(said[-1])
-    talks = own or is_interjection(clauses(said[0])[0])
+    talks = own or converses(said[-1]) or is_interjection(clauses(said[0])[0])
     apart = lead[len(lead.rstrip()) :].count("\n") > 1
     return stand.alone and apart and talks and not refers(said[-1])
 

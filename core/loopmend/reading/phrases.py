@@ -188,7 +188,7 @@ LABEL_WORDS: Final = frozenset(
     (
         "status progress here here's that's is are the this my our your now corrected right proper updated calling executing running invoking using making "
         "sending tool call function json request query search action command "
-        "response answer input step next s it goes we go api to"
+        "response answer input step next s it goes we go api to therefore thus hence accordingly"
     ).split()
 )
 EXPLAINS: Final = re.compile(

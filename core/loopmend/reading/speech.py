@@ -158,7 +158,8 @@ def is_unfinished(line: str) -> bool:
 
 def asks_leave(sentence: str) -> bool:
     """Tell whether a sentence asks for leave to act."""
-    return attitudes.LEAVE.search(sentence) is not None and not attitudes.THANKS.match(sentence)
+    plain = attitudes.GIVEN.sub("", sentence)
+    return attitudes.LEAVE.search(plain) is not None and not attitudes.THANKS.match(sentence)
 
 
 def asks_for_more(sentence: str) -> bool:
@@ -182,7 +183,7 @@ def refuses(sentence: str) -> bool:
 
 def awaits(sentence: str) -> bool:
     """Tell whether what a sentence announces waits for a word of the user."""
-    return attitudes.AWAITS.search(sentence) is not None
+    return attitudes.AWAITS.search(attitudes.GIVEN.sub("", sentence)) is not None
 
 
 def is_remark(note: str) -> bool:

@@ -63,6 +63,7 @@ TEXT_OF_A_CALL: Final = re.compile(
 )
 # What the speaker has before it, not what it does.
 PERCEIVES: Final = re.compile(
-    r"[,;]\s*i (?:can |could )?(?:see|notice|find|found|saw)\b", re.IGNORECASE
+    r"[,;]\s*i (?:can |could )?(?:see|notice|find|found|saw)\b|\bi(?:'m| am) reading (?:from|out|this|that)\b",
+    re.IGNORECASE,
 )
 PAST: Final = re.compile(r"\b(?:was|were|had|did|[^\W\d_]+ed)\b", re.IGNORECASE)
