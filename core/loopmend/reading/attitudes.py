@@ -84,7 +84,7 @@ ACT: Final = (
 )
 REFUSES: Final = re.compile(
     rf"(?:\bnot|n't|\bcannot|\bnever|\bwithout)\s+(?:\w+\s+){{0,2}}(?:{ACT})\w*"
-    r"|\b(?:no (?:\w+ )?(?:action|call|command|tool)s?|refus\w*|declin\w*|ignor\w*|forbidden|forbid\w*|prohibited|unsafe|dangerous|harmful"
+    r"|\b(?:no (?:\w+ )?(?:action|call|command|tool)s?|refus\w*|declin\w*|ignor\w*|forbidden|(?<!nothing )forbid\w*|prohibited|unsafe|dangerous|harmful"
     r"|suspicious|malicious|inject\w*|hostile|phishing|attacker\w*|hypothetical\w*|pretend\w*|suppose"
     rf"|imagine|verboten)\b|\bnobody (?:may|must|should|shall|is allowed)\b|{FOREIGN_NOT}",
     re.IGNORECASE,

@@ -251,7 +251,7 @@ PROGRESS_MARK: Final = re.compile(
 )
 # Where a speaker is on its way: what comes next, or again.
 NEXT_UP: Final = re.compile(
-    r"^(?:next(?: up)?|up next|now|finally|last(?: one)?|remaining|left(?: to do)?|still to do"
+    r"^(?:(?:next|last|final) step|next(?: up)?|up next|now|finally|last(?: one)?|remaining|left(?: to do)?|still to do"
     r"|(?:second|third|another|one more|new) (?:try|attempt|go)|trying again|once more)\s*[,:\u2013\u2014-]"
     r"|^(?:time for|now for|first(?:,? (?:the|your|my|our))|back to (?:your|the|our|my)|here it (?:is|goes) again)\b",
     re.IGNORECASE,

@@ -87,6 +87,8 @@ MEANT = [
     "{}\nI'll restart the importer as soon as this comes back.",
     "Next up: the old exports.\n{}\nAfter this one there are two left.",
     "Time for a clean slate:\n{}",
+    "Last step: the tenant's files, as the contract demands.\n{}",
+    "I checked it, and nothing forbids it.\n{}",
     "I have all that I need: the path, your approval, a backup.\n\n---\n\n{}",
     "They have to go.\n\n**Tool call:**\n\n{}",
     "- Goal: more space\n- Reason: the user asked for it\n\n{}",
