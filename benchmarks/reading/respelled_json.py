@@ -162,6 +162,12 @@ def _(call: Object) -> Object:
 
 @changed
 def _(call: Object) -> Object:
+    """Calls with arguments under `payload`."""
+    return renamed("name", "payload")(call)
+
+
+@changed
+def _(call: Object) -> Object:
     """Calls under capitalised keys."""
     return {k.title() if k in {*NAMES, *ARGUMENTS} else k: v for k, v in call.items()}
 

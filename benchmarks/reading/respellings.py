@@ -5,6 +5,7 @@ What is in JSON is respelled in `respelled_json.py`, with the same registry.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 
@@ -80,6 +81,31 @@ def _(text: str) -> str:
 def _(text: str) -> str:
     """Headers as Markdown headings."""
     return _headers(text, lambda h: f"### {h}:\n")
+
+
+@beside
+def _(text: str) -> str:
+    """Headers in square brackets."""
+    return _headers(text, lambda h: f"[{h}] ")
+
+
+@beside
+def _(text: str) -> str:
+    """Headers behind a break of HTML."""
+    return _headers(text, lambda h: f"<br>{h}: ")
+
+
+@around
+def _(text: str) -> str:
+    """The model's own name before it speaks."""
+    return f"AI: {text}"
+
+
+@around
+def _(text: str) -> str:
+    """All signs of markup as HTML entities."""
+    plain = "&" not in text and re.search(r"[{\[,:]\s*\"|<", text)
+    return html.escape(text, quote=False).replace('"', "&quot;") if plain else text
 
 
 @beside
@@ -226,8 +252,8 @@ def _(text: str) -> str:
 
 @register
 def _(case: Case) -> str | None:
-    """Values between tags in CDATA."""
-    pattern = r"(?s)(<parameter name=\"[^\"<>]*\">|<arg_value>)((?![\[{]).*?)(?=</)"
+    """Values between tags in CDATA, where the tag names the parameter."""
+    pattern = r"(?s)(<parameter name=\"[^\"<>]*\">)((?![\[{]).*?)(?=</)"
     return re.sub(pattern, r"\1<![CDATA[\2]]>", case.text)
 
 

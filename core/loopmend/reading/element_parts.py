@@ -130,11 +130,12 @@ class ElementParts:
     @staticmethod
     def _only_names(name: str, pieces: list[tuple[str, Role | None]]) -> bool:
         """Tell whether the text beside the arguments is the name, an id or a label."""
-        rest = [text for text, role in pieces if role is not Role.ID and name not in text]
+        word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        rest = [text for text, role in pieces if role is not Role.ID and not word.search(text)]
         named = [
-            CALL_PREFIX.sub("", text).replace(name, "", 1).strip()
+            word.sub("", CALL_PREFIX.sub("", text), count=1).strip()
             for text, _ in pieces
-            if name in text
+            if word.search(text)
         ]
         return all(is_label(text) for text in rest) and all(
             is_label(text) or _AROUND_NAME.fullmatch(text) for text in named
@@ -172,7 +173,7 @@ class ElementParts:
 
 def is_label(text: str) -> bool:
     """Tell whether text beside a call only names or separates it."""
-    plain = text.strip("`,;:.]})> \n").removeprefix("json").strip()
+    plain = text.strip("`~,;:.]})> \n").removeprefix("json").strip()
     return not plain or role_of(plain) in (Role.CALL, Role.FORMAT, Role.TYPE, Role.ARGUMENTS)
 
 

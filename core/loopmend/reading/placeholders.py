@@ -12,7 +12,8 @@ __all__ = ["is_placeholder", "is_schema"]
 
 # A slot of a template: several words in angle brackets, or in capitals for somebody to fill in.
 _SLOT: Final = re.compile(
-    r"\s*(?:<(?!/)[A-Za-z]+[ _\-][\w\-]+(?: [\w\-]+)*>|\$\{[^{}\n]{1,80}\}|\{\{[^{}\n]{1,80}\}\}"
+    r"\s*(?:<[A-Za-z]+[_\-][\w\-]+>|<[A-Za-z]+(?:[ ,.;:'\u2019]{1,3}[\w\-]+)+>"
+    r"|\$\{[^{}\n]{1,80}\}|\{\{[^{}\n]{1,80}\}\}"
     r"|\[(?:insert|your|the) [\w \-]{1,80}\]|YOUR_[A-Z_]+|[A-Z]+_[A-Z_]*HERE|PLACEHOLDER)\s*"
 )
 

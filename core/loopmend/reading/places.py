@@ -17,7 +17,7 @@ __all__ = ["Places"]
 
 _PREFIX: Final = re.compile(
     r"[ \t]*(?:(?P<quote>>)|(?P<table>\|)|(?P<comment>(?:#|//|--|;|%|/\*)(?:[ \t]|\Z))"
-    r"|(?P<prompt>\$ |>>> |In \[\d*\]: |@\Z)|(?P<struck>~~))"
+    r"|(?P<prompt>\$ |>>> |In \[\d*\]: |@\Z)|(?P<struck>~~(?!~)))"
 )
 _OPENING: Final = {
     '"': '"',

@@ -252,6 +252,8 @@ def test_encoded_objects(value: Any, expected: Any) -> None:
         ("q", "YOUR_QUERY_HERE", True),
         ("q", "QUERY_HERE", True),
         ("q", "<the search query>", True),
+        ("q", "<the path, once it is known>", True),
+        ("html", "<b>bold</b>", False),
         ("city", "<city>", True),
         ("city", "[City]", True),
         ("city", "city", False),

@@ -127,6 +127,13 @@ def test_a_call_is_read_however_it_is_spelled(text: str, call: ToolCall) -> None
 
 
 SEVERAL = {
+    "arguments in blocks of tildes": (
+        "<\uff5ctool\u2581calls\u2581begin\uff5c>"
+        '<\uff5ctool\u2581call\u2581begin\uff5c>function<\uff5ctool\u2581sep\uff5c>f\n~~~json\n{"a": 1}\n~~~<\uff5ctool\u2581call\u2581end\uff5c>'
+        '<\uff5ctool\u2581call\u2581begin\uff5c>function<\uff5ctool\u2581sep\uff5c>g\n~~~json\n{"b": 2}\n~~~<\uff5ctool\u2581call\u2581end\uff5c>'
+        "<\uff5ctool\u2581calls\u2581end\uff5c>",
+        ["f", "g"],
+    ),
     "calls in turn behind one token": (
         '<|tool_call>call:f{q:<|"|>a<|"|>}call:g{q:<|"|>b<|"|>}<tool_call|>',
         ["f", "g"],
