@@ -7,13 +7,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from loopmend.reading.json_scanner import WRONG_CLOSER, JsonScanner
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.pairs import strict_value
 from loopmend.reading.rewriting import rewritten_value
 from loopmend.reading.scalars import LenientError, Tear
 from loopmend.reading.turn import Repair
-from loopmend.reading.values import Value, shifted
+from loopmend.reading.values import Value, scanned_value, shifted
 
 __all__ = ["Excerpt", "Excerpts"]
 
@@ -31,7 +30,6 @@ _COMMENTS: Final = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z)|/\*[^*]*\*/)*")
 _BEFORE: Final = re.compile(r"(?:\A|[\n:=>(]|`)[ \t*_`]*\Z")
 _MEMBERS: Final = re.compile(r"\s*,\s*[\"'][^\"'\n]{0,80}[\"']\s*:")
 _ANOTHER: Final = re.compile(r"\s*,\s*[\[{]")
-_MORE: Final = re.compile(r"\s*[,\]}]")
 _WORDS: Final = "unquoted text"
 _LEAD: Final = 40
 _LONGEST_COMMENT: Final = 2000
@@ -244,28 +242,4 @@ def repaired_at(text: str, start: int, *, rewrite: bool = True) -> Value:
         LenientError: If there is none.
     """
     found = rewritten_value(text, start) if rewrite else None
-    return scanned_at(text, start) if found is None else found
-
-
-def scanned_at(text: str, start: int) -> Value:
-    """Decode the value that starts at a place with all that the slow decoder knows.
-
-    Raises:
-        LenientError: If there is none.
-    """
-    for typos in (False, True):
-        scanner = JsonScanner(text, start, typos=typos)
-        value = scanner.value()
-        wrong = any(what == WRONG_CLOSER for what, _ in scanner.repairs)
-        if not wrong or not _MORE.match(text, scanner.at):
-            break
-    else:
-        msg = "brackets that do not match"
-        raise LenientError(msg, scanner.at)
-    repairs = tuple(
-        [
-            Repair(what, (at, end))
-            for (what, at), end in zip(scanner.repairs, scanner.ends, strict=True)
-        ]
-    )
-    return Value(value, start, scanner.at, repairs, scanner.torn, scanner.twice)
+    return scanned_value(text, start) if found is None else found

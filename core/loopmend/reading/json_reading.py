@@ -12,7 +12,7 @@ from typing import Any, Final
 from loopmend._arguments import not_text
 from loopmend.reading.alignment import Alignment
 from loopmend.reading.excerpts import Excerpt, Excerpts
-from loopmend.reading.json_scanner import LEFT_OUT
+from loopmend.reading.lenient import LEFT_OUT
 from loopmend.reading.pairs import TwiceError, quick_value
 from loopmend.reading.plain_values import plain_value, said_value
 from loopmend.reading.problem import Problem, kind_of, place

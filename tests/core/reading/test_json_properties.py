@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from loopmend import JsonReader, ReadingConfig, read_json
-from loopmend.reading.excerpts import scanned_at
 from loopmend.reading.json_reading import fit_value
 from loopmend.reading.rewriting import rewritten_value
+from loopmend.reading.values import scanned_value
 
 
 class Model(BaseModel):
@@ -72,7 +72,7 @@ def test_reading_is_total(text: str, schema: Any, config: ReadingConfig) -> None
 def test_json_is_read_as_json_does(value: Any, indent: int | None, ascii_only: bool) -> None:  # noqa: FBT001
     """The decoder of broken JSON reads JSON itself as `json` does."""
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
-    found = scanned_at(text, 0)
+    found = scanned_value(text, 0)
     assert (found.value, found.end, bool(found.torn)) == (value, len(text), False)
 
 
@@ -82,7 +82,7 @@ def test_rewriting_reads_what_the_decoder_reads(text: str) -> None:
     for start, char in enumerate(text):
         quick = rewritten_value(text, start) if char in "{[" else None
         if quick is not None:
-            slow = scanned_at(text, start)
+            slow = scanned_value(text, start)
             assert repr((quick.value, quick.end)) == repr((slow.value, slow.end))
             assert (slow.twice, slow.torn) == (None, 0)
 
