@@ -14,7 +14,7 @@ from loopmend.reading.scalars import LenientError, Tear
 from loopmend.reading.turn import Repair
 from loopmend.reading.values import Value, scanned_value, shifted
 
-__all__ = ["Excerpt", "Excerpts"]
+__all__ = ["Excerpt", "Excerpts", "is_bracket", "repaired_at"]
 
 _MARK: Final = re.compile(
     r"[{\[]|^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*[\w+.\-]*|(?P<inline>`{3,})[a-z]*"
@@ -34,8 +34,8 @@ _WORDS: Final = "unquoted text"
 _LEAD: Final = 40
 _LONGEST_COMMENT: Final = 2000
 _MOST: Final = 64
-# A bracket that opens a remark is looked at only so far, and no more of them than a text's length
-# pays for. What looks like a value is read to its end, and nothing is read behind a broken one.
+# A bracket that opens a remark is looked at only so far, and not if there are many. What looks like
+# a value is read to its end, and nothing is read behind a broken one.
 _REMARK: Final = 500
 _FREE: Final = 10_000
 _REWRITES: Final = 3
@@ -57,15 +57,15 @@ class Excerpt:
 class Excerpts:
     """Finds the values of a reply, in one pass and with a bound on wasted effort."""
 
-    def __init__(self, text: str, broken_at: int = -1) -> None:
+    def __init__(self, text: str, known: Value | None = None) -> None:
         """Find them.
 
         Args:
             text: The reply.
-            broken_at: Where a value starts of which it is known that it is not strict JSON.
+            known: The one that it starts with, if that is known.
         """
         self.text = text
-        self._broken_at = broken_at
+        self._known = known
         self.found: list[Excerpt] = []
         self.error: LenientError | None = None
         """Why the first thing that looks like a value is none."""
@@ -75,6 +75,7 @@ class Excerpts:
         self.broken = False
         """Whether something that looks like a value cannot be parsed."""
         self._budget = len(text) + _FREE
+        self._remarks = 0
         self._silent = True
         self._first = len(text) - len(text.lstrip())
         self._fence: re.Match[str] | None = None
@@ -120,7 +121,8 @@ class Excerpts:
         fenced = self._is_fenced(start)
         # It opens a value rather than a remark.
         likely = fenced or start == self._first or _LIKELY.match(self.text, start) is not None
-        if not likely and not self._pays(_REMARK):
+        self._remarks += not likely
+        if not likely and self._remarks > _MOST:
             return start + 1
         try:
             value = self._decoded(start, fenced=fenced, likely=likely)
@@ -131,8 +133,6 @@ class Excerpts:
             return start + 1
         if value.torn and not likely:
             return start + 1
-        if not likely:
-            self._budget += _REMARK
         if _MEMBERS.match(self.text, value.end) and isinstance(value.value, dict):
             self._broken(LenientError("members behind the end", value.end))
             return None
@@ -178,7 +178,9 @@ class Excerpts:
         return cut if cut is not None and found.torn else found
 
     def _found_at(self, start: int) -> Value:
-        if start != self._broken_at and (found := strict_value(self.text, start)) is not None:
+        if self._known is not None and start == self._known.start:
+            return self._known
+        if (found := strict_value(self.text, start)) is not None:
             return Value(found[0], start, found[1])
         self._rewrites -= 1  # each looks at all that follows
         return repaired_at(self.text, start, rewrite=self._rewrites >= 0)
@@ -214,6 +216,11 @@ class Excerpts:
             return None
         repair = Repair("escaped quotes", (start, end))
         return Value(value.value, start, end, (repair,), twice=value.twice)
+
+
+def is_bracket(text: str, start: int) -> bool:
+    r"""Tell whether a value starts at a place, and not one that is escaped, as `{\"a\": 1}`."""
+    return text[start] in "{[" and not _ESCAPED.match(text, start)
 
 
 def decoded_at(text: str, start: int) -> Value:

@@ -8,6 +8,7 @@ error.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Final
 
@@ -29,6 +30,15 @@ _STUB: Final = re.compile(
     r"(?:[-+\"'\u201c]|t|tr|tru|f|fa|fal|fals|n|nu|nul|N|No|Non|T|Tr|Tru|F|Fa|Fal|Fals)\s*\Z"
 )
 _LONGEST_STUB: Final = 4
+# Members and items that are JSON, each with what shows that the next one is meant to follow.
+_TEXT: Final = r"\"[^\"\\\x00-\x1f]{0,2000}(?:\\[\"\\/bfnrt][^\"\\\x00-\x1f]{0,2000}){0,50}\""
+_SCALAR: Final = rf"(?:{_TEXT}|-?(?:0|[1-9]\d{{0,200}})(?:\.\d{{1,200}})?|true|false|null)"
+_PLAIN_KEY: Final = r"\"[^\"\\\x00-\x1f]{0,80}\"[ \t\r\n]*:"
+_RUN: Final = {
+    "{": re.compile(rf"(?:{_PLAIN_KEY}[ \t\r\n]*{_SCALAR}[ \t\r\n]*,[ \t\r\n]*(?={_PLAIN_KEY}))+"),
+    "[": re.compile(rf"(?:{_SCALAR}[ \t\r\n]*,[ \t\r\n]*(?=[\"\d\[{{-]|(?:true|false|null)\b))+"),
+}
+_PAIRS: Final[Any] = json.JSONDecoder(object_pairs_hook=list)
 _TYPO: Final = re.compile(rf"\s*,\s*{NAMED}")
 _MORE: Final = re.compile(r"\s*[,\]}]")
 
@@ -115,6 +125,10 @@ class Scanner(StringScanner):
                     self.at += self.open[-2:-1] != ["["]
                     return found
                 self.at += 1
+            elif char == '"' and (run := _RUN["{"].match(self.text, self.at)):
+                for key, value in _PAIRS.decode(f"{{{run[0].rstrip()[:-1]}}}"):
+                    self._put(found, key, value)
+                self.at = run.end()
             elif not self._skips(char):
                 self.part = "key"
                 key = self._key(char)
@@ -165,10 +179,13 @@ class Scanner(StringScanner):
         if self.peek() == "":
             self.tear(Tear.CUT)
             return
+        self._put(found, key, self.value())
+        self._separator("}")
+
+    def _put(self, found: dict[str, Any], key: str, value: Any) -> None:
         if key in found:
             self.twice = key
-        found[key] = self.value()
-        self._separator("}")
+        found[key] = value
 
     # -- arrays
 
@@ -183,7 +200,10 @@ class Scanner(StringScanner):
                 typo = _TYPO.match(self.text, self.at + 1) is not None and len(self.open) > 1
                 self.at += typo or self.typos or _OPENERS[char] not in self.open[-2:-1]
                 return found
-            if not self._skips(char) and not self._stops():
+            if closer == "]" and (run := _RUN["["].match(self.text, self.at)):
+                found += json.loads(f"[{run[0].rstrip()[:-1]}]")
+                self.at = run.end()
+            elif not self._skips(char) and not self._stops():
                 self.part = "item"
                 found.append(self.value())
                 self._separator(closer)

@@ -6,10 +6,11 @@ import importlib
 import importlib.util
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from loopmend.reading.checker import DATES, DIGITS, UNCHECKED, Checker, verify_schema
+from loopmend.reading.pairs import Codec
 from loopmend.reading.problem import Path, Problem, kind_of
 
 if TYPE_CHECKING:  # loaded with the first type: who reads without one does not pay for it
@@ -33,7 +34,7 @@ class Schema:
     `a` must be an integer, not a string
     """
 
-    __slots__ = ("_checker", "_dated", "_fixed", "_json", "_strict", "adapter", "name")
+    __slots__ = ("_checker", "_codec", "_dated", "_fixed", "_json", "_strict", "adapter", "name")
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class Schema:
         self._fixed: frozenset[str] | None = None
         self._dated: bool | None = None
         self._strict: bool | None = None
+        self._codec: Codec | None = None
 
     @property
     def strict(self) -> bool:
@@ -96,6 +98,16 @@ class Schema:
             known.setdefault("#", self.json)  # `{"$ref": "#"}` is the schema itself
             self._checker = Checker(known)
         return self._checker
+
+    @property
+    def codec(self) -> Codec | None:
+        """What reads and writes JSON in no time; it comes with what validates."""
+        if self._codec is None and self.adapter is not None:
+            from pydantic_core import from_json, to_json
+
+            read = partial(from_json, allow_inf_nan=False)
+            self._codec = read, partial(to_json, inf_nan_mode="constants")
+        return self._codec
 
     def clean(self, data: Any, text: str | None = None) -> Any:
         """Return quickly the value of data that fits without any change.

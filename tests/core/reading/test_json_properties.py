@@ -6,13 +6,15 @@ import itertools
 import json
 from typing import Any, Literal, Union
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from loopmend import JsonReader, ReadingConfig, read_json
 from loopmend.reading.json_reading import fit_value
+from loopmend.reading.pairs import Codec, quick_value
 from loopmend.reading.rewriting import rewritten_value
+from loopmend.reading.schema import schema_of
 from loopmend.reading.values import scanned_value
 
 
@@ -122,3 +124,41 @@ def test_a_flag_written_as_a_number() -> None:
     flag = {"type": "object", "properties": {"a": {"type": "boolean"}}}
     assert read_json('{"a": 1}', flag).value == {"a": True}
     assert not read_json('{"a": 2}', flag).ok
+
+
+PARTS = [
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    '"a"',
+    '"b:"',
+    "1",
+    "1.5",
+    "1e999",
+    "true",
+    "null",
+    " ",
+    "\\u003a",
+]
+
+
+def _read_quickly(text: str, codec: Codec | None) -> str:
+    try:
+        return repr(quick_value(text, codec))
+    except ValueError as error:
+        return repr(error)
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=14).map(lambda parts: "".join(parts).strip()))
+@example('{"a": 1, "a": 2}')
+@example('{"a": {"b": 1, "b": 1}}')
+@example('{"a": "\\u003a", "a": ""}')
+@example('["\ud800"]')
+def test_the_codec_of_a_type_reads_what_json_reads(text: str) -> None:
+    """What reads quickly with pydantic says the same as what looks at each object, errors too."""
+    wanted = schema_of(dict[str, int])
+    assert wanted is not None
+    assert _read_quickly(text, wanted.codec) == _read_quickly(text, None)
