@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from loopmend.reading.checker import DATES, DIGITS, UNCHECKED, Checker, verify_schema
+from loopmend.reading.checker import (
+    DATES,
+    DIGITS,
+    UNCHECKED,
+    Checker,
+    problems_by_jsonschema,
+    verify_schema,
+)
 from loopmend.reading.pairs import Codec
 from loopmend.reading.problem import Path, Problem, kind_of
 
@@ -182,7 +187,7 @@ class Schema:
         found = self._problems(value)
         if found or not _holds_unchecked(self.json):
             return tuple(found)
-        return _by_jsonschema(value, self.json)
+        return problems_by_jsonschema(value, self.json)
 
     def _problems(self, value: Any) -> list[Problem]:
         try:
@@ -340,22 +345,3 @@ def _texts(part: Any) -> Iterator[str]:
 
 def _holds_unchecked(schema: Any) -> bool:
     return any(not UNCHECKED.isdisjoint(part) for part in _mappings(schema))
-
-
-def _by_jsonschema(value: Any, schema: dict[str, Any]) -> tuple[Problem, ...]:
-    """Let jsonschema judge what `Checker` does not know, if it is installed."""
-    if importlib.util.find_spec("jsonschema") is None:
-        return ()
-    validators = importlib.import_module("jsonschema.validators")
-    validator = validators.validator_for(schema)(schema)
-    try:
-        validator.check_schema(schema)
-        found = list(validator.iter_errors(value))
-    except Exception as error:  # it has a kind of its own for each thing that can be wrong
-        msg = f"`schema` is broken: {type(error).__name__}"
-        raise ValueError(msg) from error
-    errors = sorted(found, key=lambda e: json.dumps(list(e.absolute_path)))
-    return tuple(
-        Problem(tuple(e.absolute_path), f"valid by `{e.validator}`", kind_of(e.instance))
-        for e in errors[:_MOST]
-    )
