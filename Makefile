@@ -113,6 +113,7 @@ bench: ready-dev ## Measure speed as ratios in one run
 
 reading: ready-dev ## Measure the reader beside its rivals on texts of our own (ARGS=… for options)
 	@$(BIN)/python -m benchmarks.reading $(ARGS)
+	@$(BIN)/python -m benchmarks.reading.structured
 
 fuzz: ready-dev ## Try texts of every dialect on all that reads text (SECONDS=600, SEED=2, ARGS="--atheris turns")
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)

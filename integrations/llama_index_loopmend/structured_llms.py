@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 from llama_index.core.llms.llm import LLM
+from llama_index.core.output_parsers import BaseOutputParser
 from llama_index.core.program.function_program import get_function_tool
 from llama_index.core.program.utils import create_flexible_model
 from llama_index.core.prompts import BasePromptTemplate
@@ -41,6 +42,27 @@ class StructuredRetry(_LLM):
 
     if TYPE_CHECKING:
         _retry_policy: RetryPolicy
+        _reply_parser: BaseOutputParser | None
+
+    @override
+    def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
+        """Chat, and ask again with a correction if the parser refuses the reply."""
+        chat: Any = super().chat  # type: ignore[safe-super] # that of your class
+        if self._reply_parser is None or kwargs.get("tools"):
+            return chat(messages, **kwargs)  # type: ignore[no-any-return]
+        replying = _Replying(self, messages, self._reply_parser, chat, kwargs)
+        run(replying, replying.start(), replying.ask)
+        return replying.latest
+
+    @override
+    async def achat(self, messages: Any, **kwargs: Any) -> ChatResponse:
+        """Chat without blocking."""
+        chat: Any = super().achat  # type: ignore[safe-super]
+        if self._reply_parser is None or kwargs.get("tools"):
+            return await chat(messages, **kwargs)  # type: ignore[no-any-return]
+        replying = _Replying(self, messages, self._reply_parser, chat, kwargs)
+        await arun(replying, replying.start(), replying.aask)
+        return replying.latest
 
     @override
     def structured_predict(
@@ -100,6 +122,29 @@ class StructuredRetry(_LLM):
         return values()
 
 
+class _Replying(Exchange):
+    """A chat of which a parser judges the replies, as that of a program."""
+
+    latest: ChatResponse
+
+    def __init__(
+        self, llm: Any, messages: Any, parser: BaseOutputParser, chat: Any, passed: dict[str, Any]
+    ) -> None:
+        super().__init__(llm, messages, parser, llm._retry_policy)  # noqa: SLF001 - part of it
+        self._chat = chat
+        self._passed = passed
+
+    def ask(self, messages: list[ChatMessage], **arguments: Any) -> Reply:
+        """Ask the model."""
+        self.latest = self._chat(messages, **{**self._passed, **arguments})
+        return reply_from(self.latest.message, (), self.latest.raw)
+
+    async def aask(self, messages: list[ChatMessage], **arguments: Any) -> Reply:
+        """Ask the model without blocking."""
+        self.latest = await self._chat(messages, **{**self._passed, **arguments})
+        return reply_from(self.latest.message, (), self.latest.raw)
+
+
 class _Asking(Exchange):
     """A question for a value: by a call where the model can make one, else by text."""
 
@@ -109,6 +154,8 @@ class _Asking(Exchange):
         self._passed = dict(passed or {})
         self._output_cls = output_cls
         parser = PydanticOutputParser(output_cls)
+        if llm._reply_parser is not None:  # noqa: SLF001 - part of it
+            llm = _with(llm, llm._retry_policy, None)  # noqa: SLF001
         messages = [m.model_copy(deep=True) for m in prompt.format_messages(llm=llm, **variables)]
         text = llm.pydantic_program_mode == PydanticProgramMode.LLM
         calls = llm.metadata.is_function_calling_model and not text
@@ -178,10 +225,19 @@ def _mended(kind: Any) -> Any:
 
     class Mended(StructuredRetry, kind):  # type: ignore[misc] # known only now
         _retry_policy: RetryPolicy = PrivateAttr()
+        _reply_parser: BaseOutputParser | None = PrivateAttr(default=None)
 
     Mended.__name__ = Mended.__qualname__ = f"Mended{kind.__name__}"
     Mended.__doc__ = kind.__doc__
     return Mended
+
+
+def _with(llm: Any, policy: RetryPolicy, parser: BaseOutputParser | None) -> Any:
+    made, kind = llm.model_copy(), llm.__class__
+    if not isinstance(llm, StructuredRetry):
+        made.__class__ = _mended(kind)
+    made._retry_policy, made._reply_parser = policy, parser  # noqa: SLF001 - part of it
+    return made
 
 
 def _predicts_by_itself(kind: Any) -> bool:
@@ -191,6 +247,7 @@ def _predicts_by_itself(kind: Any) -> bool:
 
 def with_parsing_retry(
     llm: LLMT,
+    parser: BaseOutputParser | None = None,
     *,
     max_retries: int = MAX_NORMALIZATION_RETRIES,
     constrain: Constrain = "retry",
@@ -198,12 +255,15 @@ def with_parsing_retry(
     """Return an LLM that works like yours, but asks again for values that do not fit.
 
     `structured_predict`, `as_structured_llm` and their async and streaming twins read what models
-    really write, and correct the model if that holds no value of the schema. Everything else is as
-    it was. It is of your model's class and has all its attributes; yours stays as it is. A stream
-    yields partial values of a class of its own, and at last the whole value of yours.
+    really write, and correct the model if that holds no value of the schema. With a parser, `chat`
+    and `achat` correct the model until the parser takes its reply, so that a program which has
+    that parser asks again. Everything else is as it was. It is of your model's class and has all
+    its attributes; yours stays as it is. A stream yields partial values of a class of its own, and
+    at last the whole value of yours.
 
     Args:
         llm: Any LlamaIndex LLM.
+        parser: The parser of the program that the LLM is for; then it has to be a chat model.
         max_retries: The maximum number of retries.
         constrain: When to have the provider decode by the JSON schema of the value, if it can: from
             the first retry on, always or never. A client that does so by itself does it always; one
@@ -211,7 +271,8 @@ def with_parsing_retry(
 
     Raises:
         TypeError: `llm` is not a LlamaIndex LLM, or `max_retries` is not an `int`.
-        ValueError: `max_retries` is negative, or `constrain` is unknown.
+        ValueError: `max_retries` is negative, `constrain` is unknown, or `llm` only completes text
+            although a parser is to judge it.
 
     >>> from llama_index.core.prompts import PromptTemplate
     >>> from llama_index_loopmend.testing import ScriptedLLM
@@ -226,13 +287,12 @@ def with_parsing_retry(
     if not isinstance(given, LLM):
         msg = f"`llm` must be a LlamaIndex LLM, not {type(given).__name__}"
         raise TypeError(msg)
+    if parser is not None and not llm.metadata.is_chat_model:
+        msg = "`llm` must be a chat model: one that only completes text cannot be corrected"
+        raise ValueError(msg)
     policy = RetryPolicy(max_retries, constrain=constrain)
     if not isinstance(llm, StructuredRetry) and _predicts_by_itself(type(llm)):
-        if not takes_schema(llm):
+        if not takes_schema(llm) and parser is None:
             return llm
         policy = replace(policy, constrain="always" if constrain else False)
-    made: Any = llm.model_copy()
-    if not isinstance(llm, StructuredRetry):
-        made.__class__ = _mended(type(llm))
-    made._retry_policy = policy  # noqa: SLF001 - part of it
-    return made  # type: ignore[no-any-return] # of the model's class
+    return _with(llm, policy, parser)  # type: ignore[no-any-return] # of the model's class

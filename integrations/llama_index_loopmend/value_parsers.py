@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from inspect import getattr_static
-from typing import Any
+from typing import Any, get_origin
 
 from llama_index.core.output_parsers.pydantic import PYDANTIC_FORMAT_TMPL
 from llama_index.core.output_parsers.pydantic import PydanticOutputParser as LlamaIndexParser
-from typing_extensions import override
+from typing_extensions import is_typeddict, override
 
 from llama_index_loopmend.errors import ValueParseException
 from loopmend import JsonReading, ReadingConfig, read_json
@@ -72,8 +72,14 @@ class PydanticOutputParser(LlamaIndexParser[Any]):
     @property
     @override
     def output_cls(self) -> Any:
-        """What the value has to be."""
-        return self._given
+        """The class of the value; `object` if what it has to be is no class.
+
+        LlamaIndex's programs ask whether the value is an instance of it, and of a `TypedDict` or a
+        JSON Schema nothing is.
+        """
+        given = self._given
+        is_class = isinstance(given, type) and get_origin(given) is None
+        return given if is_class and not is_typeddict(given) else object
 
     @override
     def parse(self, text: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +12,15 @@ from typing import Any, Final
 from loopmend.reading.coercion import Coercion
 from loopmend.reading.problem import Path, Problem, kind_of, place
 
-__all__ = ["DATES", "DIGITS", "UNCHECKED", "Checker", "options_of", "verify_schema"]
+__all__ = [
+    "DATES",
+    "DIGITS",
+    "UNCHECKED",
+    "Checker",
+    "options_of",
+    "problems_by_jsonschema",
+    "verify_schema",
+]
 
 UNCHECKED: Final = frozenset(
     {
@@ -20,6 +30,7 @@ UNCHECKED: Final = frozenset(
 )
 """Keywords that `Checker` does not know."""
 
+_MOST_PROBLEMS: Final = 20
 DATES: Final = frozenset({"date-time", "date", "time"})
 """Formats of text for which a validator may take digits, counted from 1970."""
 DIGITS: Final = "digits alone"
@@ -268,3 +279,22 @@ def _is(value: Any, kind: str) -> bool:
 
 def _same(value: Any, option: Any) -> bool:
     return value == option and isinstance(value, bool) is isinstance(option, bool)
+
+
+def problems_by_jsonschema(value: Any, schema: dict[str, Any]) -> tuple[Problem, ...]:
+    """Let jsonschema judge what `Checker` does not know, if it is installed."""
+    if importlib.util.find_spec("jsonschema") is None:
+        return ()
+    validators = importlib.import_module("jsonschema.validators")
+    validator = validators.validator_for(schema)(schema)
+    try:
+        validator.check_schema(schema)
+        found = list(validator.iter_errors(value))
+    except Exception as error:  # it has a kind of its own for each thing that can be wrong
+        msg = f"`schema` is broken: {type(error).__name__}"
+        raise ValueError(msg) from error
+    errors = sorted(found, key=lambda e: json.dumps(list(e.absolute_path)))
+    return tuple(
+        Problem(tuple(e.absolute_path), f"valid by `{e.validator}`", kind_of(e.instance))
+        for e in errors[:_MOST_PROBLEMS]
+    )

@@ -7,15 +7,14 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from loopmend.reading.json_scanner import WRONG_CLOSER, JsonScanner
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.pairs import strict_value
 from loopmend.reading.rewriting import rewritten_value
 from loopmend.reading.scalars import LenientError, Tear
 from loopmend.reading.turn import Repair
-from loopmend.reading.values import Value, shifted
+from loopmend.reading.values import Value, scanned_value, shifted
 
-__all__ = ["Excerpt", "Excerpts"]
+__all__ = ["Excerpt", "Excerpts", "is_bracket", "repaired_at"]
 
 _MARK: Final = re.compile(
     r"[{\[]|^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*[\w+.\-]*|(?P<inline>`{3,})[a-z]*"
@@ -31,13 +30,12 @@ _COMMENTS: Final = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z)|/\*[^*]*\*/)*")
 _BEFORE: Final = re.compile(r"(?:\A|[\n:=>(]|`)[ \t*_`]*\Z")
 _MEMBERS: Final = re.compile(r"\s*,\s*[\"'][^\"'\n]{0,80}[\"']\s*:")
 _ANOTHER: Final = re.compile(r"\s*,\s*[\[{]")
-_MORE: Final = re.compile(r"\s*[,\]}]")
 _WORDS: Final = "unquoted text"
 _LEAD: Final = 40
 _LONGEST_COMMENT: Final = 2000
 _MOST: Final = 64
-# A bracket that opens a remark is looked at only so far, and no more of them than a text's length
-# pays for. What looks like a value is read to its end, and nothing is read behind a broken one.
+# A bracket that opens a remark is looked at only so far, and not if there are many. What looks like
+# a value is read to its end, and nothing is read behind a broken one.
 _REMARK: Final = 500
 _FREE: Final = 10_000
 _REWRITES: Final = 3
@@ -59,15 +57,15 @@ class Excerpt:
 class Excerpts:
     """Finds the values of a reply, in one pass and with a bound on wasted effort."""
 
-    def __init__(self, text: str, broken_at: int = -1) -> None:
+    def __init__(self, text: str, known: Value | None = None) -> None:
         """Find them.
 
         Args:
             text: The reply.
-            broken_at: Where a value starts of which it is known that it is not strict JSON.
+            known: The one that it starts with, if that is known.
         """
         self.text = text
-        self._broken_at = broken_at
+        self._known = known
         self.found: list[Excerpt] = []
         self.error: LenientError | None = None
         """Why the first thing that looks like a value is none."""
@@ -77,6 +75,7 @@ class Excerpts:
         self.broken = False
         """Whether something that looks like a value cannot be parsed."""
         self._budget = len(text) + _FREE
+        self._remarks = 0
         self._silent = True
         self._first = len(text) - len(text.lstrip())
         self._fence: re.Match[str] | None = None
@@ -122,7 +121,8 @@ class Excerpts:
         fenced = self._is_fenced(start)
         # It opens a value rather than a remark.
         likely = fenced or start == self._first or _LIKELY.match(self.text, start) is not None
-        if not likely and not self._pays(_REMARK):
+        self._remarks += not likely
+        if not likely and self._remarks > _MOST:
             return start + 1
         try:
             value = self._decoded(start, fenced=fenced, likely=likely)
@@ -133,8 +133,6 @@ class Excerpts:
             return start + 1
         if value.torn and not likely:
             return start + 1
-        if not likely:
-            self._budget += _REMARK
         if _MEMBERS.match(self.text, value.end) and isinstance(value.value, dict):
             self._broken(LenientError("members behind the end", value.end))
             return None
@@ -180,7 +178,9 @@ class Excerpts:
         return cut if cut is not None and found.torn else found
 
     def _found_at(self, start: int) -> Value:
-        if start != self._broken_at and (found := strict_value(self.text, start)) is not None:
+        if self._known is not None and start == self._known.start:
+            return self._known
+        if (found := strict_value(self.text, start)) is not None:
             return Value(found[0], start, found[1])
         self._rewrites -= 1  # each looks at all that follows
         return repaired_at(self.text, start, rewrite=self._rewrites >= 0)
@@ -218,6 +218,11 @@ class Excerpts:
         return Value(value.value, start, end, (repair,), twice=value.twice)
 
 
+def is_bracket(text: str, start: int) -> bool:
+    r"""Tell whether a value starts at a place, and not one that is escaped, as `{\"a\": 1}`."""
+    return text[start] in "{[" and not _ESCAPED.match(text, start)
+
+
 def decoded_at(text: str, start: int) -> Value:
     """Decode the value that starts at a place.
 
@@ -244,28 +249,4 @@ def repaired_at(text: str, start: int, *, rewrite: bool = True) -> Value:
         LenientError: If there is none.
     """
     found = rewritten_value(text, start) if rewrite else None
-    return scanned_at(text, start) if found is None else found
-
-
-def scanned_at(text: str, start: int) -> Value:
-    """Decode the value that starts at a place with all that the slow decoder knows.
-
-    Raises:
-        LenientError: If there is none.
-    """
-    for typos in (False, True):
-        scanner = JsonScanner(text, start, typos=typos)
-        value = scanner.value()
-        wrong = any(what == WRONG_CLOSER for what, _ in scanner.repairs)
-        if not wrong or not _MORE.match(text, scanner.at):
-            break
-    else:
-        msg = "brackets that do not match"
-        raise LenientError(msg, scanner.at)
-    repairs = tuple(
-        [
-            Repair(what, (at, end))
-            for (what, at), end in zip(scanner.repairs, scanner.ends, strict=True)
-        ]
-    )
-    return Value(value, start, scanner.at, repairs, scanner.torn, scanner.twice)
+    return scanned_value(text, start) if found is None else found

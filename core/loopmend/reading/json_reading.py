@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from loopmend._arguments import not_text
 from loopmend.reading.alignment import Alignment
-from loopmend.reading.excerpts import Excerpt, Excerpts
-from loopmend.reading.json_scanner import LEFT_OUT
+from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, repaired_at
+from loopmend.reading.lenient import LEFT_OUT, LenientError
 from loopmend.reading.pairs import TwiceError, quick_value
 from loopmend.reading.plain_values import plain_value, said_value
 from loopmend.reading.problem import Problem, kind_of, place
@@ -97,9 +97,9 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
     wanted = None if schema is None else schema_of(schema)
     plain = text.strip()
     start = 0 if len(plain) == len(text) else text.find(plain)
-    broken_at = -1
+    broken_at: int | None = None
     try:
-        data = quick_value(plain)
+        data = quick_value(plain, None if wanted is None else wanted.codec)
     except TwiceError as error:
         whole: Value | None = Value(None, start, start + len(plain), twice=error.key)
     except JSONDecodeError:
@@ -117,7 +117,7 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
         # A string may be a value that was encoded twice, or an answer in words.
         if not isinstance(whole.value, str) or (reading.ok and wanted is not None):
             return _by(config, reading)
-    return _by(config, _Reply(text, wanted, broken_at, salvage=config.salvage).read())
+    return _by(config, _Reply(text, wanted, salvage=config.salvage).read(broken_at))
 
 
 def _clean(
@@ -249,20 +249,32 @@ def _refused(reading: JsonReading, pattern: FailurePattern, message: str) -> Jso
 class _Reply:
     """Reads one reply that is not simply JSON."""
 
-    def __init__(self, text: str, wanted: Schema | None, broken_at: int, *, salvage: bool) -> None:
+    def __init__(self, text: str, wanted: Schema | None, *, salvage: bool) -> None:
         self.text = text
-        self.broken_at = broken_at
         self.wanted = wanted
         self.salvage = salvage
 
-    def read(self) -> JsonReading:
+    def read(self, broken_at: int | None) -> JsonReading:
+        """Read it.
+
+        Args:
+            broken_at: Where it starts, if that is known not to be strict JSON.
+        """
         if not self.text.strip():
             return self._nothing(P.EMPTY, "The reply is empty.")
+        known: Value | None = None
+        if broken_at is not None and is_bracket(self.text, broken_at):
+            try:
+                known = repaired_at(self.text, broken_at)
+            except LenientError as error:
+                return self._unreadable(error)
+            if not self.text[known.end :].strip():  # it is all there is, as most are
+                return self._judged(Excerpt(known, apart=True))
         plain = plain_value(self.text)
         alone = None if plain is None else self._judged(Excerpt(plain))
         if alone is not None and (alone.ok or alone.fidelity == "salvaged"):
             return alone
-        excerpts = Excerpts(self.text, self.broken_at)
+        excerpts = Excerpts(self.text, known)
         reading = self._chosen(excerpts)
         if reading is not None and (reading.ok or reading.fidelity == "salvaged"):
             return reading
@@ -336,7 +348,9 @@ class _Reply:
             return self._nothing(P.TRUNCATED, "The reply stops while the model is thinking.")
         if excerpts.error is None:
             return self._nothing(P.NO_ACTION, "The reply holds no JSON.")
-        error = excerpts.error
+        return self._unreadable(excerpts.error)
+
+    def _unreadable(self, error: LenientError) -> JsonReading:
         message = f"The JSON cannot be parsed: {error.reason} at position {error.position}."
         return self._nothing(P.MALFORMED, message)
 

@@ -1,142 +1,256 @@
-"""A decoder for JSON as models write it, and for the literals of Python calls.
+"""A decoder for values as models write them: broken JSON, and the literals of Python calls.
 
 One pass, no backtracking beyond a few characters, nesting capped. Whatever it had to put
 right is listed; whatever it had to make up (a string or a bracket that never closes) is
-marked as torn, because then nobody can know what was meant.
+marked as torn, because then nobody can know what was meant. What can be read in two ways is an
+error.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from loopmend._json import MAX_DEPTH
-from loopmend.reading.scalars import QUOTES, LenientError, ScalarScanner, Tear
+from loopmend.reading.scalars import NAMED, LenientError, Tear
+from loopmend.reading.strings import CLOSERS, QUOTES, StringScanner
 
-__all__ = ["Decoded", "LenientError", "Scanner", "decode_at"]
+__all__ = ["LEFT_OUT", "LenientError", "Scanner"]
 
+LEFT_OUT: Final = "parts left out"
+"""The repair where a model wrote `...` for more of the same."""
+
+_WRONG_CLOSER: Final = "wrong closing bracket"
+_OPENERS: Final = {"}": "{", "]": "[", ")": "("}
 _KEY: Final = re.compile(r"[\w$][\w$.\-\\]*")
-_CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
+_LITERAL: Final = re.compile(r"(?:true|false|null|True|False|None)\b|[-+.]?\d|[\"'\u201c\[{]")
+# What stops before it says anything: a sign, a quote, the start of a literal.
+_STUB: Final = re.compile(
+    r"(?:[-+\"'\u201c]|t|tr|tru|f|fa|fal|fals|n|nu|nul|N|No|Non|T|Tr|Tru|F|Fa|Fal|Fals)\s*\Z"
+)
+_LONGEST_STUB: Final = 4
+# Members and items that are JSON, each with what shows that the next one is meant to follow.
+_TEXT: Final = r"\"[^\"\\\x00-\x1f]{0,2000}(?:\\[\"\\/bfnrt][^\"\\\x00-\x1f]{0,2000}){0,50}\""
+_SCALAR: Final = rf"(?:{_TEXT}|-?(?:0|[1-9]\d{{0,200}})(?:\.\d{{1,200}})?|true|false|null)"
+_PLAIN_KEY: Final = r"\"[^\"\\\x00-\x1f]{0,80}\"[ \t\r\n]*:"
+_RUN: Final = {
+    "{": re.compile(rf"(?:{_PLAIN_KEY}[ \t\r\n]*{_SCALAR}[ \t\r\n]*,[ \t\r\n]*(?={_PLAIN_KEY}))+"),
+    "[": re.compile(rf"(?:{_SCALAR}[ \t\r\n]*,[ \t\r\n]*(?=[\"\d\[{{-]|(?:true|false|null)\b))+"),
+}
+_PAIRS: Final[Any] = json.JSONDecoder(object_pairs_hook=list)
+_TYPO: Final = re.compile(rf"\s*,\s*{NAMED}")
+_MORE: Final = re.compile(r"\s*[,\]}]")
 
 
-@dataclass(slots=True)
-class Decoded:
-    """A value, where it ends, and how faithful it is."""
-
-    value: Any
-    end: int
-    repairs: list[tuple[str, int]] = field(default_factory=list)
-    """What was put right, and where."""
-    torn: Tear = Tear.WHOLE
-    """Whether the text stops before the value does."""
-    twice: str | None = None
-    """A key that an object has twice."""
-
-
-def decode_at(text: str, position: int = 0) -> Decoded:
-    """Decode the value that starts at a position; what follows it does not matter.
-
-    Raises:
-        LenientError: If no value starts there.
-    """
-    scanner = Scanner(text, position)
-    value = scanner.value()
-    return Decoded(value, scanner.at, scanner.repairs, scanner.torn, scanner.twice)
-
-
-class Scanner(ScalarScanner):
+class Scanner(StringScanner):
     """Reads values one after the other."""
 
-    __slots__ = ("depth",)
+    __slots__ = ("typos", "wrong")
 
-    def __init__(self, text: str, position: int = 0, *, parentheses: int = 0) -> None:
+    def __init__(
+        self, text: str, position: int = 0, *, parentheses: int = 0, typos: bool = False
+    ) -> None:
+        """Start at a place.
+
+        Args:
+            text: Where to read.
+            position: Where to start.
+            parentheses: How many are open before that place, as those of a Python call.
+            typos: Whether a wrong closing bracket stands for the right one, rather than for the
+                one that is missing before it.
+        """
         super().__init__(text, position, parentheses=parentheses)
-        self.depth = 0
+        self.typos = typos
+        self.wrong = False
+        """Whether a bracket closes another one than is open."""
+
+    @property
+    def unmatched(self) -> bool:
+        """Whether brackets close what is not open, and leave others over."""
+        return self.wrong and _MORE.match(self.text, self.at) is not None
 
     def value(self) -> Any:
         """Read any value."""
         char = self.peek()
-        if char in ("{", "[", "("):
+        if char in CLOSERS:
             return self._container(char)
-        if char in QUOTES:
+        if char in QUOTES or self.prefixed():
             return self.string()
         if char == "":
-            msg = "no value"
-            raise LenientError(msg, self.at)
+            self.fail("no value")
         if char == "<" and (token := self.token()):
             return self.token_string(token)
-        self._refuse_variable(char)
+        # `$x` and `<x>` by their first sign: to look for their end costs the whole text.
+        if char in "$%@<" and not self.text.startswith("<|", self.at):
+            self.fail("a variable, not a value")
         found = self.bare()
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
-        if is_number and self.at == len(self.text) and (self.depth or self.parentheses):
+        if is_number and self.at == len(self.text) and (self.open or self.parentheses):
             self.tear(Tear.CUT)  # more digits may have been to come
         return found
 
-    def _refuse_variable(self, char: str) -> None:
-        """Refuse `$x` and `<x>` by their first sign: to look for their end costs the whole text."""
-        if char in "$%@<" and not self.text.startswith("<|", self.at):
-            msg = "a variable, not a value"
-            raise LenientError(msg, self.at)
-
     def _container(self, char: str) -> Any:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            msg = f"nested deeper than {MAX_DEPTH} levels"
-            raise LenientError(msg, self.at, too_deep=True)
-        if char == "(":
-            self.mend("parentheses for brackets", self.at)
-            self.parentheses += 1
+        start, known, part = self.at, len(self.repairs), self.part
+        self.open.append(char)
+        if len(self.open) > MAX_DEPTH:
+            self.fail(f"nested deeper than {MAX_DEPTH} levels")
         self.at += 1
-        found = self._object() if char == "{" else self._array(_CLOSERS[char])
-        self.depth -= 1
-        self.parentheses -= char == "("
+        found: Any = self._object() if char == "{" else self._array(CLOSERS[char])
+        self.open.pop()
+        self.part = part
+        return self._tuple(found, start, known) if char == "(" else found
+
+    def _tuple(self, found: list[Any], start: int, known: int) -> Any:
+        self.mend("parentheses for brackets", start)
+        words = any(repair.what == "unquoted text" for repair in self.repairs[known:])
+        if words and not self.parentheses:
+            self.fail("words in parentheses", start)
+        if len(found) == 1 and self.text[start : self.at].rstrip(") ")[-1:] != ",":
+            return found[0]  # as in Python
         return found
+
+    # -- objects
 
     def _object(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        if self.text.startswith("{{", self.at - 1):
+            return self._doubled_object()
         while (char := self.peek()) not in ("}", ""):
-            if char == ",":
-                self.mend("stray comma", self.at)
-                self.at += 1
-            elif char in ("]", ")"):
+            if char in ("]", ")"):
                 if not found:
-                    msg = "no key"
-                    raise LenientError(msg, self.at)
-                self.mend("wrong closing bracket", self.at)
+                    self.fail("no key")
+                self._note_wrong()
                 if self.at + 1 < self.last and self.text[self.at + 1] != "}":
+                    self.at += self.open[-2:-1] != ["["]
                     return found
                 self.at += 1
-            else:
-                self._member(found, self._key(char))
+            elif char == '"' and (run := _RUN["{"].match(self.text, self.at)):
+                for key, value in _PAIRS.decode(f"{{{run[0].rstrip()[:-1]}}}"):
+                    self._put(found, key, value)
+                self.at = run.end()
+            elif not self._skips(char):
+                self.part = "key"
+                key = self._key(char)
+                self.part = "member"
+                self._member(found, key)
         self._close()
         return found
 
+    def _doubled_object(self) -> dict[str, Any]:
+        """Read `{{…}}`, as templates write brackets."""
+        self.mend("doubled brackets", self.at)
+        found: dict[str, Any] = self.value()
+        if self.peek() not in ("}", ""):
+            self.fail("brackets that do not match")
+        self._close()
+        return found
+
+    def _key(self, char: str) -> str:
+        if char in QUOTES or self.prefixed():
+            return self.string()
+        if char == "<" and (token := self.token()):
+            return self.token_string(token)
+        match = _KEY.match(self.text, self.at)
+        if not match:
+            self.fail("no key")
+        self.at = match.end()
+        self.mend("unquoted key", match.start())
+        return match[0]
+
     def _member(self, found: dict[str, Any], key: str) -> None:
         """Read the value that belongs to a key; one that is cut off is left out."""
+        quoted = self.text[self.at - 1] in "\"'\u201d\u2019"
         sign = self.peek()
-        if sign == "":
+        if sign in (":", "=", "\uff1a"):
+            self.at += 1
+            if sign != ":":
+                self.mend(f"`{sign}` for `:`", self.at - 1)
+                if sign == "=" and self.text.startswith(">", self.at):
+                    self.at += 1  # as Ruby and PHP write it
+            if self.peek() in ("}", ",", ":", "=", ">"):
+                self.fail("a key without a value")
+            if self._stops():
+                return
+        elif sign and quoted and _LITERAL.match(self.text, self.at):
+            self.mend("missing colon", self.at)
+        elif sign:
+            self.fail("a key without a value")
+        if self.peek() == "":
             self.tear(Tear.CUT)
             return
-        if sign not in (":", "=", "\uff1a"):
-            msg = "a key without a value"
-            raise LenientError(msg, self.at)
-        if sign != ":":
-            self.mend(f"`{sign}` for `:`", self.at)
-        self.at += 1
-        if sign == "=" and self.text.startswith(">", self.at):
-            self.at += 1  # as Ruby and PHP write it
-        following = self.peek()
-        if following == "":
-            self.tear(Tear.CUT)
-            return
-        if following in ("}", ",", ":", "=", ">"):
-            msg = "a key without a value"
-            raise LenientError(msg, self.at)
+        self._put(found, key, self.value())
+        self._separator("}")
+
+    def _put(self, found: dict[str, Any], key: str, value: Any) -> None:
         if key in found:
             self.twice = key
-        found[key] = self.value()
-        self._separator("}")
+        found[key] = value
+
+    # -- arrays
+
+    def _array(self, closer: str) -> list[Any]:
+        found: list[Any] = []
+        while (char := self.peek()) not in (closer, ""):
+            if char in _OPENERS:
+                if char == ")" and "(" not in self.open:
+                    self.fail("a parenthesis that closes nothing")
+                self._note_wrong()
+                # `["a"}, "b": ...`: it is the array that ends here, or `b` would belong to nothing.
+                typo = _TYPO.match(self.text, self.at + 1) is not None and len(self.open) > 1
+                self.at += typo or self.typos or _OPENERS[char] not in self.open[-2:-1]
+                return found
+            if closer == "]" and (run := _RUN["["].match(self.text, self.at)):
+                found += json.loads(f"[{run[0].rstrip()[:-1]}]")
+                self.at = run.end()
+            elif not self._skips(char) and not self._stops():
+                self.part = "item"
+                found.append(self.value())
+                self._separator(closer)
+        self._close()
+        return found
+
+    # -- what stands between values
+
+    def _skips(self, char: str) -> bool:
+        """Step over a stray comma, or over `...`, which stands for more of the same."""
+        if char == ",":
+            self.at += 1
+            self.mend("stray comma", self.at - 1)
+            return True
+        size = 3 if self.text.startswith("...", self.at) else int(char == "\u2026")
+        if size:
+            self.mend(LEFT_OUT, self.at, self.at + size)
+            self.torn = Tear.CUT
+            self.at += size
+        return size > 0
+
+    def _stops(self) -> bool:
+        """Tell whether the text stops before it says anything of the value that comes next."""
+        if self.last - self.at > _LONGEST_STUB or not _STUB.match(self.text, self.at):
+            return False
+        self.tear(Tear.CUT)
+        self.at = len(self.text)
+        return True
+
+    def _separator(self, closer: str) -> None:
+        if self.text[self.at : self.at + 1] == closer:
+            return
+        char, at = self.peek(), self.at
+        if char in (",", "\uff0c"):
+            if char != ",":
+                self.mend("`\uff0c` for `,`", at)
+            self.at += 1
+            if self.peek() == closer:
+                self.mend("trailing comma", at, at + 1)
+        elif char not in ("}", "]", ")", ""):
+            if char in (":", "\uff1a") and closer != "}":
+                self.fail("a key in an array")
+            self.mend("missing comma", at)
+
+    def _note_wrong(self) -> None:
+        self.wrong = True
+        self.mend(_WRONG_CLOSER, self.at)
 
     def _close(self) -> None:
         """Step over the closing bracket, or note that there is none."""
@@ -144,41 +258,3 @@ class Scanner(ScalarScanner):
             self.at += 1
         else:
             self.tear()
-
-    def _key(self, char: str) -> str:
-        if char in QUOTES:
-            return self.string()
-        if char == "<" and (token := self.token()):
-            return self.token_string(token)
-        match = _KEY.match(self.text, self.at)
-        if not match:
-            msg = "no key"
-            raise LenientError(msg, self.at)
-        self.at = match.end()
-        self.mend("unquoted key", match.start())
-        return match[0]
-
-    def _array(self, closer: str) -> list[Any]:
-        found: list[Any] = []
-        while (char := self.peek()) not in (closer, ""):
-            if char == ",":
-                self.mend("stray comma", self.at)
-                self.at += 1
-            elif char in ("}", "]", ")"):
-                self.mend("wrong closing bracket", self.at)
-                return found
-            else:
-                found.append(self.value())
-                self._separator(closer)
-        self._close()
-        return found
-
-    def _separator(self, closer: str) -> None:
-        char = self.peek()
-        if char in (",", "\uff0c"):
-            self.mend_if(char != ",", "`\uff0c` for `,`")
-            self.at += 1
-            if self.peek() == closer:
-                self.mend("trailing comma", self.at)
-        elif char not in (closer, "", "}", "]", ")"):
-            self.mend("missing comma", self.at)

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from loopmend.reading.alignment import YES_AND_NO, folded
 from loopmend.reading.checker import options_of
-from loopmend.reading.json_scanner import JsonScanner
+from loopmend.reading.lenient import Scanner
 from loopmend.reading.pairs import TwiceError, quick_value
 from loopmend.reading.scalars import LenientError
 from loopmend.reading.schema import Schema
 from loopmend.reading.turn import Repair
-from loopmend.reading.values import Value
+from loopmend.reading.values import Value, shifted
 
 __all__ = ["plain_value", "said_value"]
 
@@ -49,7 +49,7 @@ def plain_value(text: str) -> Value | None:
 def _literal(plain: str, start: int) -> Value | None:
     if not plain or len(plain) > _LONGEST or plain[0] in "{[":
         return None
-    scanner = JsonScanner(plain)
+    scanner = Scanner(plain)
     try:
         value = scanner.bare()
     except LenientError:
@@ -63,7 +63,7 @@ def _literal(plain: str, start: int) -> Value | None:
 
 def _quoted(plain: str, start: int) -> Value | None:
     """Read a string; one that holds an object or an array was encoded twice."""
-    scanner = JsonScanner(plain)
+    scanner = Scanner(plain)
     try:
         value: Any = scanner.string()
     except LenientError:
@@ -93,7 +93,7 @@ def _encoded(value: str) -> Value | None:
 
 
 def _tuple(plain: str, start: int) -> Value | None:
-    scanner = JsonScanner(plain)
+    scanner = Scanner(plain)
     try:
         value = scanner.value()
     except LenientError:
@@ -103,12 +103,9 @@ def _tuple(plain: str, start: int) -> Value | None:
     return _value_of(value, scanner, start, len(plain))
 
 
-def _value_of(value: Any, scanner: JsonScanner, start: int, length: int) -> Value:
-    end = start + length
-    repairs = tuple(
-        Repair(what, (start + at, min(start + at + 1, end))) for what, at in scanner.repairs
-    )
-    return Value(value, start, end, repairs, scanner.torn, scanner.twice)
+def _value_of(value: Any, scanner: Scanner, start: int, length: int) -> Value:
+    found = Value(value, 0, length, tuple(scanner.repairs), scanner.torn, scanner.twice)
+    return shifted(found, start) if start else found
 
 
 def said_value(text: str, begin: int, wanted: Schema) -> Value | None:

@@ -105,11 +105,7 @@ def read_call(text: str, at: int) -> tuple[PythonCall, int] | None:
         return None
     end = min(scanner.at + 1, len(text))
     label = name[0].replace("\\_", "_")
-    repairs = [
-        Repair(what, (where, min(where + 1, len(text))))
-        for what, where in scanner.repairs
-        if what not in _PYTHON
-    ]
+    repairs = [repair for repair in scanner.repairs if repair.what not in _PYTHON]
     if label != name[0]:
         repairs.append(Repair("escaped underscore", name.span()))
     bare = any(repair.what == "unquoted text" for repair in repairs)

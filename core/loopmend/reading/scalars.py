@@ -1,94 +1,72 @@
-"""The scalars of what models write: strings in any quotes, numbers, bare words."""
+"""What has no quotes in values as models write them: numbers, literals, bare words, comments."""
 
 from __future__ import annotations
 
 import re
 from enum import IntEnum
 from math import isinf
-from typing import Any, Final
+from typing import Any, Final, Literal, NoReturn
 
-__all__ = ["QUOTES", "TOKEN_QUOTES", "BareName", "LenientError", "ScalarScanner", "Tear"]
+from loopmend.reading.turn import Repair
 
+__all__ = ["NAMED", "BareName", "LenientError", "Part", "ScalarScanner", "Tear"]
+
+NAMED: Final = (
+    r"""(?:"(?:[^"\\\n]|\\.){0,80}"|'(?:[^'\\\n]|\\.){0,80}'|`[^`\n]{0,80}`"""
+    r"""|\u201c[^\u201c\u201d\n]{0,80}\u201d|\u2018[^\u2018\u2019\n]{0,80}\u2019)\s*[:\uff1a]"""
+)
+"""A pattern for a quoted key and its colon."""
+Part = Literal["root", "argument", "key", "member", "item"]
+"""What a value is a part of."""
+
+_BLANKS: Final = re.compile(r"\s*")
+_BLANK: Final = frozenset(" \t\n\r")
 _SKIP: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*)+", re.DOTALL)
-_SKIPPED: Final = frozenset("/# \n\t\r\v\f")
+_NO_WIDTH: Final = frozenset("\ufeff\u200b\u2060\u180e")
+_COMMENT_TO_END: Final = re.compile(r"(?:#|//)(?=[^\n]*\Z)[^\n}\]]*[}\]]")
 _NUMBER: Final = re.compile(
     r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?=\s*(?:[,}\])\n]|$|//|/\*|#))"
 )
-_BARE_END: Final = re.compile(r"[,}\]\)\n(\[{]")
-_UNICODE: Final = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
-)
-_BYTE: Final = re.compile(r"\\x([0-9a-fA-F]{2})")
-_NOT_NUMBERS: Final = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})
-_PLAINLY_AFTER: Final = frozenset("}]:\uff1a\uff0c")
-_MOST_REPAIRS: Final = 100
-_MOST_STRAY: Final = 4000
-"""A text of more unescaped quotes than this is quotes and little else."""
-_LONGEST_INTEGER: Final = 300
 # As a number it would lose its zeros.
 _PADDED: Final = re.compile(r"[-+]?0\d")
+_THOUSANDS: Final = re.compile(r"\d,\d{3}(?!\d)")
+_NO_NUMBER: Final = re.compile(r"-?(?:NaN|nan|Infinity|inf)(?=\s*(?:[,}\])\n]|\Z))")
+_STOPPED_NUMBER: Final = re.compile(r"(-?\d+)(?:\.|(\.\d+)?[eE][-+]?)\Z")
+# A literal or a number behind which a comma is missing, or only a comment stands.
+_ATOM: Final = (
+    r"(true|false|null|True|False|None|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+    r"(?:(?=\s*(?:#|//|/\*))|\s+"
+)
+_ATOMS: Final = {
+    "member": re.compile(rf"{_ATOM}(?={NAMED}))"),
+    "item": re.compile(rf"{_ATOM}(?=[\"'\u201c\[{{]|-?\d[\d.]*\s*[,\]\s]|(?:true|false|null)\b))"),
+}
+_ATOMIC: Final = frozenset("-0123456789tfnTFN")
+_BARE_STOP: Final = re.compile(rf"[,}}\])\n(\[{{]|(?<!\s)\s+(?={NAMED})")
 # Something called, looked up or added to; a string with a prefix.
 _CODE: Final = re.compile(
     r"[^\W\d][\w.]{0,200}(?:[(\[]|\s{0,20}\+\s{0,20}[\"'\w(])|[A-Za-z]{1,2}[\"']"
 )
-_QUOTE_REACH: Final = 2000
-_AFTER: Final = (
-    r"""\s*(?:[}\]%s]|[:\uff1a\uff0c]|,\s*(?:["'`\u201c\u2018\w\[{(}\])/#-]|$)|\n|$|//|/\*|#"""
-    r"""|["'][\w .\-]{1,60}["']\s*:)"""
-)
-_AFTER_STRING: Final = re.compile(_AFTER % "")
-_AFTER_STRING_IN_PARENTHESES: Final = re.compile(_AFTER % ")")
-
-QUOTES: Final = {
-    '"': '"',
-    "'": "'",
-    "`": "`",
-    "\u201c": "\u201d\u201c",
-    "\u201d": "\u201d",
-    "\u2018": "\u2019\u2018",
-    "\u2019": "\u2019",
+_CONSTRUCTED: Final = re.compile(r"(?:new\s+)?[A-Za-z_][\w.]*\(\s*[\"'\d)]")
+_SEMICOLON: Final = re.compile(r";\s*(?:\Z|[\w$.\-]{1,60}\s*:)")
+_JSON_WORDS: Final = {"true": True, "false": False, "null": None}
+_WORDS: Final[dict[str, bool | None]] = {
+    **_JSON_WORDS,
+    **dict.fromkeys(("True", "TRUE"), True),
+    **dict.fromkeys(("False", "FALSE"), False),
+    **dict.fromkeys(("None", "NULL", "nil", "undefined")),
 }
-_WORDS: Final = {
-    "true": True,
-    "True": True,
-    "TRUE": True,
-    "false": False,
-    "False": False,
-    "FALSE": False,
-    "null": None,
-    "None": None,
-    "NULL": None,
-    "nil": None,
-    "undefined": None,
-}
-_ESCAPES: Final = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "b": "\b",
-    "f": "\f",
-    "/": "/",
-    "\\": "\\",
-    '"': '"',
-    "'": "'",
-    "`": "`",
-    "\n": "",
-}
-_JOINS: Final = r"""\s*[+%]\s*["'\w(]|\s+(?:or|and|else)\s+["']|\s+if\s+\w+\s+else\b"""
-_JOINED: Final = re.compile(_JOINS)
-_JOINED_IN_CALLS: Final = re.compile(_JOINS + r"|[ \t]+[\"']\w")
-TOKEN_QUOTES: Final = ('<|"|>', "<escape>")
-"""Quotes that are tokens, as Gemma writes them: nothing in between is escaped."""
+_MOST_REPAIRS: Final = 100
+_LONGEST_INTEGER: Final = 4300
 
 
 class LenientError(ValueError):
     """There is no value here, whatever one puts right."""
 
-    def __init__(self, reason: str, position: int, *, too_deep: bool = False) -> None:
+    def __init__(self, reason: str, position: int) -> None:
         super().__init__(reason, position)
         self.reason = reason
         self.position = position
-        self.too_deep = too_deep
 
 
 class BareName(str):
@@ -109,188 +87,102 @@ class Tear(IntEnum):
 
 
 class ScalarScanner:
-    """Reads scalars one after the other, and notes what it had to put right."""
+    """Reads what has no quotes, one after the other, and notes what it had to put right."""
 
-    __slots__ = ("at", "last", "parentheses", "repairs", "stray", "text", "torn", "twice")
+    __slots__ = ("at", "last", "open", "parentheses", "part", "repairs", "text", "torn", "twice")
 
     def __init__(self, text: str, position: int = 0, *, parentheses: int = 0) -> None:
+        """Start at a place.
+
+        Args:
+            text: Where to read.
+            position: Where to start.
+            parentheses: How many are open before that place, as those of a Python call.
+        """
         self.text = text
         self.last = len(text.rstrip())
         """Where the last sign of the text ends: blanks behind it close nothing."""
         self.at = position
         self.parentheses = parentheses
-        self.repairs: list[tuple[str, int]] = []
+        self.part: Part = "argument" if parentheses else "root"
+        self.open: list[str] = []
+        """The brackets that are open."""
+        self.repairs: list[Repair] = []
         self.torn = Tear.WHOLE
-        self.stray = 0
-        """How many quotes were taken as parts of strings."""
         self.twice: str | None = None
         """A key that an object has twice."""
 
     def peek(self) -> str:
-        """Skip blanks and comments and return the next character, or nothing."""
-        char = self.text[self.at : self.at + 1]
-        if char not in _SKIPPED and char < "\x7f":
-            return char
-        match = _SKIP.match(self.text, self.at)
-        if match:
-            start, self.at = self.at, match.end()
-            if not match[0].isspace():
-                self.mend("comment left out", start)
-        return self.text[self.at : self.at + 1]
-
-    def string(self) -> str:
-        """Read a quoted string, whatever the quotes."""
-        text, start = self.text, self.at
-        opening = text[start]
-        closing = QUOTES[opening]
-        if text.startswith(opening * 3, start) and opening in "\"'":
-            return self._triple(opening * 3)
-        if opening != '"':
-            self.mend("quotes", start)
-        self.at += 1
-        begin = self.at
-        if (plain := self._plain(begin, closing)) is not None:
-            return plain
-        pieces: list[str] = []
-        ends = _STRING_ENDS[opening]
-        after = _AFTER_STRING_IN_PARENTHESES if self.parentheses else _AFTER_STRING
-        while True:
-            match = ends.search(text, self.at)
-            if not match:
-                self.tear(Tear.CUT)
-                pieces.append(text[begin:])
-                self.at = len(text)
-                return "".join(pieces)
-            at = match.start()
-            char = match[0]
-            if char == "\\":
-                pieces.append(text[begin:at])
-                self.at = at
-                pieces.append(self._escape())
-                begin = self.at
-            elif char == "\n":
-                self.mend("raw line end in a string", at)
-                self.at = at + 1
-            elif self._is_joined(at + 1):
-                msg = "an expression, not a value"
-                raise LenientError(msg, at)
-            elif char in closing and (
-                after.match(text, at + 1) or not self._has_later_quote(at + 1, char)
-            ):
-                pieces.append(text[begin:at])
-                self.at = at + 1
-                return "".join(pieces)
-            else:
-                self._keep_quote(at)
-
-    def _is_joined(self, at: int) -> bool:
-        """Tell whether a string is part of an expression; in a call, strings side by side are."""
-        if self.parentheses:
-            return _JOINED_IN_CALLS.match(self.text, at) is not None
-        return _JOINED.match(self.text, at) is not None
-
-    def _keep_quote(self, at: int) -> None:
-        """Take a quote as part of the string that it stands in."""
-        self.stray += 1
-        if self.stray > _MOST_STRAY:
-            msg = "more quotes than a string holds"
-            raise LenientError(msg, at)
-        self.mend("unescaped quote in a string", at)
-        self.at = at + 1
-
-    def _plain(self, begin: int, closing: str) -> str | None:
-        """Read a string that plainly ends at the first quote, as most do."""
+        """Skip blanks, comments and what has no width, and return the next character."""
         text = self.text
-        end = text.find(closing, begin) if len(closing) == 1 else -1
-        if end == -1 or text[end + 1 : end + 2] not in _PLAINLY_AFTER:
-            return None
-        plain = text[begin:end]
-        if "\\" in plain or "\n" in plain:
-            return None
-        self.at = end + 1
-        return plain
-
-    def _has_later_quote(self, position: int, quote: str) -> bool:
-        """Tell whether the string could still end further on."""
-        return self.text.find(quote, position, position + _QUOTE_REACH) != -1
-
-    def token_string(self, token: str) -> str:
-        """Read a string between two tokens, or to the end of the object if one is missing."""
-        begin = self.at + len(token)
-        end = self.text.find(token, begin)
-        if end != -1:
-            self.at = end + len(token)
-            return self.text[begin:end]
-        end = self.text.rfind("}", begin)
-        if end == -1:
-            self.tear(Tear.CUT)
-            end = len(self.text)
-        self.mend("missing quote", end)
-        self.at = end
-        return self.text[begin:end]
-
-    def token(self) -> str | None:
-        """Return the token that stands for a quote here, if one does."""
-        return next((t for t in TOKEN_QUOTES if self.text.startswith(t, self.at)), None)
-
-    def _triple(self, quotes: str) -> str:
-        self.mend("triple quotes", self.at)
-        end = self.text.find(quotes, self.at + 3)
-        begin = self.at + 3
-        if end == -1:
-            self.tear(Tear.CUT)
-            end = len(self.text)
-        self.at = min(end + 3, len(self.text))
-        return self.text[begin:end]
-
-    def _escape(self) -> str:
-        char = self.text[self.at + 1 : self.at + 2]
-        coded = _UNICODE.match(self.text, self.at) if char == "u" else None
-        if coded:
-            self.at = coded.end()
-            return (
-                coded[0]
-                .encode()
-                .decode("unicode_escape")
-                .encode("utf-16", "surrogatepass")
-                .decode("utf-16", "replace")
-            )
-        if char == "x" and self.parentheses and (byte := _BYTE.match(self.text, self.at)):
-            self.at = byte.end()
-            return chr(int(byte[1], 16))
-        if char in _ESCAPES:
-            self.at += 2
-            return _ESCAPES[char]
-        self.mend("unknown escape", self.at)
-        self.at += 2
-        # `\d` is a pattern, `\_` is Markdown.
-        return "\\" + char if char.isalnum() or not char else char
+        char = text[self.at : self.at + 1]
+        if char in _BLANK and (blanks := _BLANKS.match(text, self.at)):
+            self.at = blanks.end()
+            char = text[self.at : self.at + 1]
+        if "!" < char < "\x7f" and char not in "#/\\":
+            return char
+        while char:
+            if char in "#/" and _COMMENT_TO_END.match(text, self.at):
+                self.fail("a comment that does not end")
+            if char in _NO_WIDTH:
+                self.mend("blank of no width", self.at, self.at + 1)
+                self.at += 1
+            elif text.startswith(("\\n", "\\r", "\\t"), self.at):
+                # Between members it can only be a line end.
+                self.mend("escaped line end", self.at, self.at + 2)
+                self.at += 2
+            elif skip := _SKIP.match(text, self.at):
+                start, self.at = self.at, skip.end()
+                if not skip[0].isspace():
+                    self.mend("comment left out", start)
+            else:
+                break
+            char = text[self.at : self.at + 1]
+        return char
 
     def bare(self) -> Any:
         """Read a number, a literal or unquoted text."""
         text, start = self.text, self.at
+        char = text[start : start + 1]
+        atoms = _ATOMS.get(self.part) if char in _ATOMIC else None
+        if atoms is not None and (atom := atoms.match(text, start)):
+            self.at = atom.end(1)
+            return _WORDS[atom[1]] if atom[1] in _WORDS else self._number(atom[1])
         number = _NUMBER.match(text, start)
         if number and not _PADDED.match(text, start):
             self.at = number.end()
             return self._number(number[0])
+        if lacking := _NO_NUMBER.match(text, start):
+            self.at = lacking.end()
+            self.mend("number that JSON lacks", start)
+            return float(lacking[0])
+        if char == "0" and _THOUSANDS.match(text, max(0, start - 2)):
+            self.fail("a number with commas in it")
         stop = self._bare_end(start)
         word = text[start:stop].strip()
         if not word:
-            msg = "no value"
-            raise LenientError(msg, start)
+            self.fail("no value")
         self.at = stop
         if word in _WORDS:
-            if word not in ("true", "false", "null"):
+            if word not in _JSON_WORDS:
                 self.mend("Python literal", start)
             return _WORDS[word]
-        if word in _NOT_NUMBERS:
-            self.mend("number that JSON lacks", start)
-            return None
-        if word[0] in "$%@<" and not word.startswith("<|"):
-            msg = "a variable, not a value"
-            raise LenientError(msg, start)
-        if stop >= self.last:
+        return self._word(word, start)
+
+    def _word(self, word: str, start: int) -> Any:
+        """Return what unquoted text stands for."""
+        if self.at >= self.last:
             self.tear(Tear.CUT)
+            if number := _STOPPED_NUMBER.fullmatch(word):
+                return float(number[1] + (number[2] or ""))
+        if _SEMICOLON.search(word) or (not self.parentheses and _CONSTRUCTED.match(word)):
+            self.fail("an expression, not a value", start)
+        quotes = word.count('"')
+        if quotes == 1 and word.endswith('"'):
+            self.mend("missing quote", start)
+            return word[:-1].rstrip()
+        if quotes % 2 or (quotes and ":" in word):
+            self.fail("unquoted text that holds quotes", start)
         self.mend("unquoted text", start)
         return BareName(word) if self._is_code(word) else word
 
@@ -302,55 +194,54 @@ class ScalarScanner:
         return dotted or _CODE.match(word) is not None or not any(map(str.isalnum, word))
 
     def _bare_end(self, start: int) -> int:
-        """Return where unquoted text ends: at a comma, line end or bracket that is not its own."""
+        """Return where unquoted text ends: at a comma, line end, bracket, or before a key."""
         depth = 0
-        for match in _BARE_END.finditer(self.text, start):
-            char = match[0]
+        for match in _BARE_STOP.finditer(self.text, start):
+            char = self.text[match.start()]
             if char in "([{":
                 depth += 1
-            elif char in ")]}":
-                if depth == 0:
-                    return match.start()
+            elif char in ")]}" and depth:
                 depth -= 1
-            elif depth == 0 or char == "\n":
+            elif char != "," or not depth:
                 return match.start()
         return len(self.text)
 
     def _number(self, literal: str) -> Any:
+        """Return a number as `json` does, which has no integers beyond a length."""
+        start = self.at - len(literal)
         plain = literal.replace("_", "").lstrip("+")
         if plain != literal or literal[-1] == "." or literal.lstrip("-")[0] == ".":
-            self.mend("number", self.at - len(literal))
-        digits = plain.lstrip("-")
-        if not digits.isdigit():
-            return self._float(plain)
-        if len(digits) < _LONGEST_INTEGER:
+            self.mend("number", start)
+        if plain.lstrip("-").isdigit():
+            if len(plain) > _LONGEST_INTEGER:
+                self.fail("a number that is too large", start)
             return int(plain)
-        self.mend("unquoted text", self.at - len(literal))
-        return literal
-
-    def _float(self, literal: str) -> float:
-        number = float(literal)
+        number = float(plain)
         if isinf(number):
-            self.mend("number that JSON lacks", self.at - len(literal))
+            self.mend("number that JSON lacks", start)
         return number
 
-    def mend(self, what: str, where: int) -> None:
-        """Note what was put right."""
-        if len(self.repairs) < _MOST_REPAIRS:
-            self.repairs.append((what, where))
+    # -- what it notes
 
-    def mend_if(self, needed: bool, what: str) -> None:  # noqa: FBT001 - a fact
-        """Note what is put right here, if anything is."""
-        if needed:
-            self.mend(what, self.at)
+    def mend(self, what: str, start: int, end: int = 0) -> None:
+        """Note what was put right, from a place to another or to where the scanner is."""
+        if len(self.repairs) >= _MOST_REPAIRS:
+            return
+        if not end:
+            piece = self.text[start : self.at]
+            start += len(piece) - len(piece.lstrip())
+            end = min(start + (len(piece.strip()) or 1), len(self.text))
+        self.repairs.append(Repair(what, (start, end)))
 
     def tear(self, how: Tear = Tear.OPEN) -> None:
         """Note that the text stops too early."""
         self.torn = max(self.torn, how)
         self.mend("closed at the end of the text", len(self.text))
 
+    def fail(self, reason: str, position: int | None = None) -> NoReturn:
+        """Say that there is no value, where the scanner is or at another place.
 
-_STRING_ENDS: Final = {
-    opening: re.compile("[\\\\\n" + "".join(set(closing)) + "]")
-    for opening, closing in QUOTES.items()
-}
+        Raises:
+            LenientError: In any case.
+        """
+        raise LenientError(reason, self.at if position is None else position)

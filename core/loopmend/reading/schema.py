@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from loopmend.reading.checker import DATES, DIGITS, UNCHECKED, Checker, verify_schema
+from loopmend.reading.checker import (
+    DATES,
+    DIGITS,
+    UNCHECKED,
+    Checker,
+    problems_by_jsonschema,
+    verify_schema,
+)
+from loopmend.reading.pairs import Codec
 from loopmend.reading.problem import Path, Problem, kind_of
 
 if TYPE_CHECKING:  # loaded with the first type: who reads without one does not pay for it
@@ -33,7 +39,7 @@ class Schema:
     `a` must be an integer, not a string
     """
 
-    __slots__ = ("_checker", "_dated", "_fixed", "_json", "_strict", "adapter", "name")
+    __slots__ = ("_checker", "_codec", "_dated", "_fixed", "_json", "_strict", "adapter", "name")
 
     def __init__(
         self,
@@ -55,6 +61,7 @@ class Schema:
         self._fixed: frozenset[str] | None = None
         self._dated: bool | None = None
         self._strict: bool | None = None
+        self._codec: Codec | None = None
 
     @property
     def strict(self) -> bool:
@@ -96,6 +103,16 @@ class Schema:
             known.setdefault("#", self.json)  # `{"$ref": "#"}` is the schema itself
             self._checker = Checker(known)
         return self._checker
+
+    @property
+    def codec(self) -> Codec | None:
+        """What reads and writes JSON in no time; it comes with what validates."""
+        if self._codec is None and self.adapter is not None:
+            from pydantic_core import from_json, to_json
+
+            read = partial(from_json, allow_inf_nan=False)
+            self._codec = read, partial(to_json, inf_nan_mode="constants")
+        return self._codec
 
     def clean(self, data: Any, text: str | None = None) -> Any:
         """Return quickly the value of data that fits without any change.
@@ -170,7 +187,7 @@ class Schema:
         found = self._problems(value)
         if found or not _holds_unchecked(self.json):
             return tuple(found)
-        return _by_jsonschema(value, self.json)
+        return problems_by_jsonschema(value, self.json)
 
     def _problems(self, value: Any) -> list[Problem]:
         try:
@@ -328,22 +345,3 @@ def _texts(part: Any) -> Iterator[str]:
 
 def _holds_unchecked(schema: Any) -> bool:
     return any(not UNCHECKED.isdisjoint(part) for part in _mappings(schema))
-
-
-def _by_jsonschema(value: Any, schema: dict[str, Any]) -> tuple[Problem, ...]:
-    """Let jsonschema judge what `Checker` does not know, if it is installed."""
-    if importlib.util.find_spec("jsonschema") is None:
-        return ()
-    validators = importlib.import_module("jsonschema.validators")
-    validator = validators.validator_for(schema)(schema)
-    try:
-        validator.check_schema(schema)
-        found = list(validator.iter_errors(value))
-    except Exception as error:  # it has a kind of its own for each thing that can be wrong
-        msg = f"`schema` is broken: {type(error).__name__}"
-        raise ValueError(msg) from error
-    errors = sorted(found, key=lambda e: json.dumps(list(e.absolute_path)))
-    return tuple(
-        Problem(tuple(e.absolute_path), f"valid by `{e.validator}`", kind_of(e.instance))
-        for e in errors[:_MOST]
-    )

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from loopmend._json import decode
-from loopmend.reading.lenient import LenientError, decode_at
+from loopmend.reading.lenient import LenientError, Scanner
 from loopmend.reading.scalars import Tear
 from loopmend.reading.turn import Repair
 
-__all__ = ["LenientError", "Value", "decode_value", "shifted", "verified"]
+__all__ = ["LenientError", "Value", "decode_value", "scanned_value", "shifted", "verified"]
 
 _NOT_JSON: Final = frozenset("'abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _STRICT: Final = json.JSONDecoder()
@@ -65,11 +65,11 @@ def decode_value(text: str, start: int, stop: int | None = None, *, strictly: bo
     if stop is not None and stop < len(text):
         return shifted(decode_value(text[start:stop], 0, strictly=strictly), start)
     if not strictly or text[start + 1 : start + 2] in _NOT_JSON:
-        return _lenient(text, start)
+        return scanned_value(text, start)
     try:
         value, end = _STRICT.raw_decode(text, start)
     except (ValueError, RecursionError):
-        return _lenient(text, start)
+        return scanned_value(text, start)
     return Value(value, start, end, strict=True)
 
 
@@ -89,10 +89,20 @@ def verified(text: str, found: Value) -> Value:
     return found
 
 
-def _lenient(text: str, start: int) -> Value:
-    found = decode_at(text, start)
-    repairs = tuple([Repair(what, (at, min(at + 1, len(text)))) for what, at in found.repairs])
-    return Value(found.value, start, found.end, repairs, found.torn, found.twice)
+def scanned_value(text: str, start: int) -> Value:
+    """Decode the value that starts at a place and that needs repair.
+
+    Raises:
+        LenientError: If there is none.
+    """
+    scanner = Scanner(text, start)
+    value = scanner.value()
+    if scanner.unmatched:
+        scanner = Scanner(text, start, typos=True)
+        value = scanner.value()
+        if scanner.unmatched:
+            scanner.fail("brackets that do not match")
+    return Value(value, start, scanner.at, tuple(scanner.repairs), scanner.torn, scanner.twice)
 
 
 def shifted(found: Value, by: int) -> Value:

@@ -6,14 +6,16 @@ import itertools
 import json
 from typing import Any, Literal, Union
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from loopmend import JsonReader, ReadingConfig, read_json
-from loopmend.reading.excerpts import scanned_at
 from loopmend.reading.json_reading import fit_value
+from loopmend.reading.pairs import Codec, quick_value
 from loopmend.reading.rewriting import rewritten_value
+from loopmend.reading.schema import schema_of
+from loopmend.reading.values import scanned_value
 
 
 class Model(BaseModel):
@@ -72,7 +74,7 @@ def test_reading_is_total(text: str, schema: Any, config: ReadingConfig) -> None
 def test_json_is_read_as_json_does(value: Any, indent: int | None, ascii_only: bool) -> None:  # noqa: FBT001
     """The decoder of broken JSON reads JSON itself as `json` does."""
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
-    found = scanned_at(text, 0)
+    found = scanned_value(text, 0)
     assert (found.value, found.end, bool(found.torn)) == (value, len(text), False)
 
 
@@ -82,7 +84,7 @@ def test_rewriting_reads_what_the_decoder_reads(text: str) -> None:
     for start, char in enumerate(text):
         quick = rewritten_value(text, start) if char in "{[" else None
         if quick is not None:
-            slow = scanned_at(text, start)
+            slow = scanned_value(text, start)
             assert repr((quick.value, quick.end)) == repr((slow.value, slow.end))
             assert (slow.twice, slow.torn) == (None, 0)
 
@@ -122,3 +124,41 @@ def test_a_flag_written_as_a_number() -> None:
     flag = {"type": "object", "properties": {"a": {"type": "boolean"}}}
     assert read_json('{"a": 1}', flag).value == {"a": True}
     assert not read_json('{"a": 2}', flag).ok
+
+
+PARTS = [
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    '"a"',
+    '"b:"',
+    "1",
+    "1.5",
+    "1e999",
+    "true",
+    "null",
+    " ",
+    "\\u003a",
+]
+
+
+def _read_quickly(text: str, codec: Codec | None) -> str:
+    try:
+        return repr(quick_value(text, codec))
+    except ValueError as error:
+        return repr(error)
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=14).map(lambda parts: "".join(parts).strip()))
+@example('{"a": 1, "a": 2}')
+@example('{"a": {"b": 1, "b": 1}}')
+@example('{"a": "\\u003a", "a": ""}')
+@example('["\ud800"]')
+def test_the_codec_of_a_type_reads_what_json_reads(text: str) -> None:
+    """What reads quickly with pydantic says the same as what looks at each object, errors too."""
+    wanted = schema_of(dict[str, int])
+    assert wanted is not None
+    assert _read_quickly(text, wanted.codec) == _read_quickly(text, None)

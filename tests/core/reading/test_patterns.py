@@ -143,8 +143,12 @@ WAYS: dict[str, Callable[[re.Pattern[str], str], Any]] = {
 PACKAGE = Path(loopmend.__path__[0])
 TRIES = 10
 PLACED = {
-    *("reading.scalars._AFTER_STRING", "reading.scalars._AFTER_STRING_IN_PARENTHESES"),
-    *("reading.json_scanner._ATOMS", "reading.json_strings._AFTER", "reading.rewriting._PIECE"),
+    *(
+        "reading.lenient._RUN",
+        "reading.scalars._ATOMS",
+        "reading.strings._AFTER",
+        "reading.rewriting._PIECE",
+    ),
     "reading.plain_values._LEADING",
 }
 """Patterns that are matched at a place, by another name."""

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from llama_index.core.agent.workflow import AgentStreamStructuredOutput, AgentWorkflow
 from llama_index.core.base.llms.types import ChatMessage, LLMMetadata
+from llama_index.core.llms import MockLLM
 from llama_index.core.output_parsers import PydanticOutputParser as LlamaIndexParser
 from llama_index.core.program import FunctionCallingProgram, LLMTextCompletionProgram
 from llama_index.core.prompts import PromptTemplate
+from llama_index.core.tools import FunctionTool
 from llama_index.core.types import PydanticProgramMode
 from pydantic import BaseModel
 from typing_extensions import TypedDict
@@ -118,6 +120,7 @@ def test_any_schema(schema: Any, value: Any) -> None:
     """Besides pydantic models the parser takes what `read_json` takes, and describes it."""
     parser = PydanticOutputParser(schema)
     assert parser.parse("Here: {'name': 'Oslo'}") == value
+    assert program(parser, "Here: {'name': 'Oslo'}")(city="Oslo") == value
     assert '"type": "object"' in parser.get_format_string(escape_json=False)
 
 
@@ -344,6 +347,53 @@ def test_wrong_options(llm: Any, options: dict[str, Any], error: type[Exception]
     """A wrong option is refused at once."""
     with pytest.raises(error):
         with_parsing_retry(llm, **options)
+
+
+def asking(llm: ScriptedLLM, **options: Any) -> Any:
+    """Return LlamaIndex's own program with our parser and a model that the parser corrects."""
+    parser = PydanticOutputParser(City)
+    return LLMTextCompletionProgram.from_defaults(
+        output_parser=parser,
+        prompt_template_str="How big is {city}?",
+        llm=with_parsing_retry(llm, parser, **options),
+    )
+
+
+@pytest.mark.parametrize("kind", [ScriptedLLM, TextLLM])
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_program_asks_again(kind: Any, waits: bool) -> None:  # noqa: FBT001 - a case
+    """With the parser on its model a program corrects it, and says how often it tried."""
+    llm = kind(script=["It is big.", WRITTEN])
+    made = asking(llm)
+    found = asyncio.run(made.acall(city="Oslo")) if waits else made(city="Oslo")
+    assert found == OSLO
+    assert "How big is Oslo?" in str(llm.asked[1][0].content)
+    assert "people" in str(llm.asked[1][-1].content)
+    with pytest.raises(ValueError, match=r".+") as error:
+        asking(kind(script=["It is big."] * 2), max_retries=1)(city="Oslo")
+    assert error.value.retries == 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_model_with_a_parser_still_predicts_and_calls(waits: bool) -> None:  # noqa: FBT001
+    """The parser judges what is said to a program, and neither calls nor values of another type."""
+    llm = with_parsing_retry(scripted(WRONG, RIGHT), PydanticOutputParser(Town))
+    if waits:
+        assert asyncio.run(llm.astructured_predict(City, ASKED, city="Oslo")) == OSLO
+    else:
+        assert llm.structured_predict(City, ASKED, city="Oslo") == OSLO
+    tools = [FunctionTool.from_defaults(len, name="City")]
+    llm = with_parsing_retry(scripted(RIGHT), PydanticOutputParser(Town))
+    how = {"tools": [tools[0].metadata.to_openai_tool(skip_length_check=True)]}
+    asked = [ChatMessage(content="How big?")]
+    said = asyncio.run(llm.achat(asked, **how)) if waits else llm.chat(asked, **how)
+    assert said.message.additional_kwargs or said.message.blocks
+
+
+def test_a_model_that_only_completes_text() -> None:
+    """It cannot be corrected in a program, and that is said when it is made."""
+    with pytest.raises(ValueError, match="chat model"):
+        with_parsing_retry(MockLLM(), PydanticOutputParser(City))
 
 
 # -- agents

@@ -1,26 +1,43 @@
-"""The strings of JSON as models write it, and where they end.
+"""The strings of values as models write them, and where they end.
 
 What follows a quote shows whether it is the last one; what may follow depends on whether the string
-is a key, a member or an item. A string that can be read in two ways is an error.
+is a key, a member, an item or an argument. A string that can be read in two ways is an error.
 """
 
 from __future__ import annotations
 
 import re
 from textwrap import dedent
-from typing import Final, Literal
+from typing import Final
 
-from loopmend.reading.lenient import Scanner
-from loopmend.reading.scalars import QUOTES, LenientError, Tear
+from loopmend.reading.scalars import NAMED, Part, ScalarScanner, Tear
 
-__all__ = ["NAMED", "StringScanner"]
+__all__ = ["CLOSERS", "QUOTES", "StringScanner"]
 
-NAMED: Final = (
-    r"""(?:"(?:[^"\\\n]|\\.){0,80}"|'(?:[^'\\\n]|\\.){0,80}'|`[^`\n]{0,80}`"""
-    r"""|\u201c[^\u201c\u201d\n]{0,80}\u201d|\u2018[^\u2018\u2019\n]{0,80}\u2019)\s*[:\uff1a]"""
+QUOTES: Final = {
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "\u201c": "\u201d\u201c",
+    "\u201d": "\u201d",
+    "\u2018": "\u2019\u2018",
+    "\u2019": "\u2019",
+}
+"""What opens a string, and what may close it."""
+CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
+"""What opens an object, an array or a tuple, and what closes it."""
+TOKEN_QUOTES: Final = ('<|"|>', "<escape>")
+"""Quotes that are tokens, as Gemma writes them: nothing in between is escaped."""
+
+_UNICODE: Final = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
 )
-"""A pattern for a quoted key and its colon."""
-
+_BYTE: Final = re.compile(r"\\x([0-9a-fA-F]{2})")
+_ESCAPES: Final[dict[str, str]] = {
+    **dict(zip("ntrbf", "\n\t\r\b\f", strict=True)),
+    **dict(zip("/\\\"'`", "/\\\"'`", strict=True)),
+    "\n": "",
+}
 _FIXED: Final = r"(?:true|false|null|True|False|None)\b"
 _WORD: Final = rf"(?!{_FIXED})[^\W\d]"
 _ITEM: Final = rf"""[uUrR]?["']|[\u201c\u2018`\[{{(]|[-+.]?\d|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"""
@@ -35,6 +52,9 @@ _AFTER: Final = {
         rf"\s*(?:[,\uff0c]\s*(?:,\s*)*(?:{NAMED}|[\w$][\w$.\-]{{0,60}}\s*:|[}}\]\[{{]|{_CUT_KEY}|{_OVER})"
         rf"|\}}(?!\s*,\s*{_WORD})|\](?!\s*\w)|{NAMED}|{_OVER})|[^\S\n]*\n\s*[\w$][\w$.\-]{{0,60}}\s*:"
     ),
+    "argument": re.compile(
+        r"""\s*(?:[}\])]|[:\uff1a\uff0c]|,\s*(?:["'`\u201c\u2018\w\[{(}\])/#-]|$)|\n|$|//|/\*|#)"""
+    ),
     "item": re.compile(
         rf"\s*(?:[,\uff0c]\s*(?:,\s*)*(?:{_ITEM}|[}}\])]|{_OVER})|[\])}}]|{_OVER})"
         rf"|\s+[\"'](?=[^\s,\]])|[^\S\n]*\n\s*(?:[\"'\[{{\d]|{_FIXED})"
@@ -47,9 +67,9 @@ _UNCLOSED: Final = {
 _JOINS: Final = re.compile(r"\s*\+\s*(?=[\"'])")
 _BEFORE_PLUS: Final = frozenset("+ \t\n\r")
 _REACH: Final = 2000
-_MOST_REPAIRS: Final = 100
 _PLAIN: Final = {
     "root": frozenset({""}),
+    "argument": frozenset(")"),
     "key": frozenset(":\uff1a"),
     "member": frozenset("}"),
     "item": frozenset("]"),
@@ -67,37 +87,16 @@ _ENDS: Final = {
     for opening, closing in QUOTES.items()
 }
 _SEMICOLON: Final = re.compile(r"\s*;\s*[\"'\u201c]")
-_QUOTE_NEXT: Final = re.compile(r"\s*,\s*[\"'\u201c]|[ \t]+\"(?=[^\s,}\]])")
+_QUOTE_NEXT: Final = re.compile(r"\s*,\s*[\"'\u201c]|[ \t]+[\"'](?=[^\s,}\])])")
 _COLON: Final = re.compile(r"\s*[:\uff1a]")
 _NO_KEY: Final = re.compile(r"[:,\n]")
-_CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
 _PREFIXES: Final = frozenset("bBfFrRuU")
-Part = Literal["root", "key", "member", "item"]
 
 
-class StringScanner(Scanner):
-    """Reads strings by what they are."""
+class StringScanner(ScalarScanner):
+    """Reads strings by what they are a part of."""
 
-    __slots__ = ("ends", "open", "part")
-
-    def __init__(self, text: str, position: int = 0) -> None:
-        super().__init__(text, position)
-        self.part: Part = "root"
-        self.open: list[str] = []
-        """The brackets that are open."""
-        self.ends: list[int] = []
-        """Where each repair ends."""
-
-    def mend(self, what: str, where: int, end: int = 0) -> None:
-        """Note what was put right, from a place to another or to where the scanner is."""
-        if len(self.ends) >= _MOST_REPAIRS:
-            return
-        if not end:
-            piece = self.text[where : self.at]
-            where += len(piece) - len(piece.lstrip())
-            end = min(where + (len(piece.strip()) or 1), len(self.text))
-        self.repairs.append((what, where))
-        self.ends.append(end)
+    __slots__ = ()
 
     def string(self) -> str:
         """Read a quoted string, whatever the quotes."""
@@ -125,8 +124,7 @@ class StringScanner(Scanner):
         if text[at : at + 1] not in _PREFIXES or not _PREFIX.match(text, at):
             return False
         if text[at] not in "uU" and not _RAW.match(text, at):
-            msg = "an expression, not a value"
-            raise LenientError(msg, at)
+            self.fail("an expression, not a value", at)
         self.mend("string prefix", at)
         self.at += 1
         return True
@@ -184,8 +182,7 @@ class StringScanner(Scanner):
                 self.at = at + 1
                 return _laid_out("".join(pieces), text[begin:at])
             if part == "key" and _NO_KEY.search(text, checked, at):
-                msg = "a key that does not end"
-                raise LenientError(msg, at)
+                self.fail("a key that does not end", at)
             self.mend("unescaped quote in a string", at)
             self.at = checked = at + 1
 
@@ -199,7 +196,7 @@ class StringScanner(Scanner):
         elif empty:
             msg = "text behind an empty string"
         elif (
-            (part == "member" and _QUOTE_NEXT.match(text, at + 1))
+            (part in ("member", "argument") and _QUOTE_NEXT.match(text, at + 1))
             or (
                 # `"a"; "b"`: two strings rather than one.
                 part != "root" and _SEMICOLON.match(text, at + 1)
@@ -216,7 +213,25 @@ class StringScanner(Scanner):
             msg = "quotes that can be read in two ways"
         else:
             return
-        raise LenientError(msg, at)
+        self.fail(msg, at)
+
+    def _escape(self) -> str:
+        """Step over a backslash and what it escapes, and return what that stands for."""
+        char = self.text[self.at + 1 : self.at + 2]
+        coded = _UNICODE.match(self.text, self.at) if char == "u" else None
+        if coded:
+            self.at = coded.end()
+            half = coded[0].encode().decode("unicode_escape")
+            return half.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if char == "x" and self.parentheses and (byte := _BYTE.match(self.text, self.at)):
+            self.at = byte.end()
+            return chr(int(byte[1], 16))
+        self.at += 2
+        if char in _ESCAPES:
+            return _ESCAPES[char]
+        self.mend("unknown escape", self.at - 2)
+        # `\d` is a pattern, `\_` is Markdown.
+        return "\\" + char if char.isalnum() or not char else char
 
     def _ends_before(self, at: int) -> int | None:
         """Return where a string ends if this quote opens the next key or item."""
@@ -232,24 +247,41 @@ class StringScanner(Scanner):
         rest = self.text[begin:]
         plain = rest.rstrip(" \t\r\n}]")
         closers = "".join(rest[len(plain) :].split())
-        if not self.open or closers != "".join(_CLOSERS[each] for each in reversed(self.open)):
+        if not self.open or closers != "".join(CLOSERS[each] for each in reversed(self.open)):
             self.tear(Tear.CUT)
             self.at = len(self.text)
             return "".join([*pieces, rest])
         if pieces or "," in plain or ":" in plain.replace("://", ""):
-            msg = "a string that does not end"
-            raise LenientError(msg, begin)
+            self.fail("a string that does not end", begin)
         self.at = begin + len(plain)
         self.mend("missing quote", self.at)
         return plain
+
+    def token(self) -> str | None:
+        """Return the token that stands for a quote here, if one does."""
+        return next((t for t in TOKEN_QUOTES if self.text.startswith(t, self.at)), None)
+
+    def token_string(self, token: str) -> str:
+        """Read a string between two tokens, or to the end of the object if one is missing."""
+        begin = self.at + len(token)
+        end = self.text.find(token, begin)
+        if end != -1:
+            self.at = end + len(token)
+            return self.text[begin:end]
+        end = self.text.rfind("}", begin)
+        if end == -1:
+            self.tear(Tear.CUT)
+            end = len(self.text)
+        self.mend("missing quote", end)
+        self.at = end
+        return self.text[begin:end]
 
     def _doubled(self, opening: str) -> str:
         """Read `""text""`, as JSON in a table is quoted, or `""text"`."""
         begin = self.at + 2
         end = self.text.find(opening, begin, begin + _REACH)
         if end == -1:
-            msg = "a string that does not end"
-            raise LenientError(msg, self.at)
+            self.fail("a string that does not end")
         self.mend("doubled quotes", self.at)
         self.at = end + 1 + (self.text[end + 1 : end + 2] == opening)
         return self.text[begin:end]
@@ -259,8 +291,7 @@ class StringScanner(Scanner):
         begin = self.at + 3
         end = self.text.find(quotes, begin)
         if self.text.startswith(quotes[0], begin) or _INFO.match(self.text, begin):
-            msg = "quotes that can be read in two ways"
-            raise LenientError(msg, self.at)
+            self.fail("quotes that can be read in two ways")
         self.mend("triple quotes", self.at)
         if end == -1:
             self.tear(Tear.CUT)
