@@ -10,7 +10,7 @@ import pytest
 
 from loopmend import Trace, classify_trace
 from loopmend.traces import Observation, Tokens, TraceCall
-from loopmend.traces.readers.messages import said_by_model
+from loopmend.traces.readers.spans import said_by_model
 
 ASK = "Where is Oslo?"
 ANSWER = "In Norway."
