@@ -490,7 +490,8 @@ def test_reports_are_redacted_and_private(tmp_path: Path, kind: str) -> None:
     source, out = tmp_path / "a.jsonl", tmp_path / "out"
     write_lines(source, [talk(KEPT_BACK, None)])
     for words, found in (([], False), (["--no-redact"], True)):
-        out.unlink(missing_ok=True)
+        out.write_text("")
+        out.chmod(0o644)  # one that was there was open to all
         run("triage", str(source), f"--{kind}", str(out), *words)
         assert out.stat().st_mode & 0o777 == 0o600
         assert ("hunter2" in out.read_text()) is (found and kind != "sarif")
