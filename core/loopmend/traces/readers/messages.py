@@ -212,6 +212,13 @@ def _inside(value: Mapping[str, Any]) -> Iterator[tuple[Any, str | None]]:
         # Who says something in a role that nobody knows is not understood.
         if isinstance(value.get(key), str) and value[key] and not {"role", "lc"} & set(value):
             yield value[key], None
+    yield from ((held, "assistant") for held in value.values() if _keeps_reply(held))
+
+
+def _keeps_reply(value: Any) -> bool:
+    """Tell whether a value keeps messages, whatever its key is called."""
+    one = value[0] if isinstance(value, list) and value else value
+    return is_message(one) or is_message(as_map(one).get("message"))
 
 
 def _add(said: Said, usage: Tokens | None, finish: str | None) -> None:

@@ -329,6 +329,14 @@ def test_replies_in_wrappers(reply: Any) -> None:
     assert said_by_model(reply).text == ANSWER
 
 
+@pytest.mark.parametrize("key", ["completion", "gen_ai.event.content"])
+def test_replies_under_any_key(key: str) -> None:
+    """A message is one whatever its wrapper calls it, alone, listed or in a choice."""
+    said = {"role": "assistant", "content": ANSWER}
+    for held in (said, [said], [{"message": said, "finish_reason": "stop"}]):
+        assert said_by_model({"model": "m", "n": [], key: held}).text == ANSWER
+
+
 @pytest.mark.parametrize("reply", ['{"quality": "good"}', '[{"quality": "good"}]'])
 def test_replies_in_json(reply: str) -> None:
     """What a model says in a schema's JSON is its text; an empty response says nothing."""
