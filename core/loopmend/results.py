@@ -25,7 +25,12 @@ _KEYS: Final = re.compile(
     r"""|return_?code)["']\s*:""",
     re.IGNORECASE,
 )
-_KEY_STEMS: Final = ("error", "exception", "status", "success", "ok", "exit", "return")
+# How each of them ends: an object has many quotes to start from, and few of these.
+_KEY_ENDS: Final = tuple(
+    f"{end}{quote}"
+    for end in ("error", "errors", "exception", "status", "code", "success", "ok")
+    for quote in "\"'"
+)
 _WRAPPERS: Final = frozenset({"result", "output", "response", "observation", "content", "body"})
 _SAYS: Final = ("message", "detail", "details", "reason", "description", "stderr")
 _BAD: Final = frozenset({"error", "failed", "failure", "fail", "exception"})
@@ -128,8 +133,8 @@ def _has_keys(result: str) -> bool:
     if len(result) > _HEAD + _TAIL:
         result = f"{result[:_HEAD]} {result[-_TAIL:]}"
     folded = result.lower()
-    for stem in _KEY_STEMS:  # a generator costs more than the search
-        if stem in folded:
+    for end in _KEY_ENDS:  # a generator costs more than the search
+        if end in folded:
             return _KEYS.search(result) is not None
     return False
 

@@ -498,6 +498,14 @@ def test_reports_are_redacted_and_private(tmp_path: Path, kind: str) -> None:
         assert ("hunter2" in run("show", str(source), *words).stdout) is found
 
 
+def test_a_page_is_titled_by_what_was_asked_for(files: Path) -> None:
+    """The first of several paths stands for them all, and their number is told."""
+    out = files / "page.html"
+    for others, told in (([], ""), ([str(files / "deep")], " and 1 more")):
+        run("triage", str(files / "a.jsonl"), *others, "--html", str(out))
+        assert f"<title>Triage of {files / 'a.jsonl'}{told}</title>" in out.read_text()
+
+
 def test_an_output_may_be_a_pipe(files: Path) -> None:
     """What is there and no file, such as a device, is written to as it is."""
     assert run("triage", str(files / "a.jsonl"), "--json", os.devnull).exit_code == 0

@@ -82,8 +82,14 @@ class Draft:
     @classmethod
     def of(cls, said: Said) -> Draft:
         """Start a step with a reply."""
-        draft = cls(tokens=said.tokens, agent=said.name, finish=said.finish)
-        draft.add(said)
+        draft = cls(
+            *(said.text, said.thought or None, [*said.calls], []),
+            tokens=said.tokens,
+            agent=said.name,
+            finish=said.finish,
+        )
+        for result in said.results:
+            draft.observe(result)
         return draft
 
     def add(self, said: Said) -> None:

@@ -133,16 +133,16 @@ def _usual(value: dict[str, Any]) -> Said | None:
     if content is not None and (type(content) is not str or content[:2] == "[{"):
         return None
     name = value.get("name")
-    said = Said(whose, content or "", name=name if type(name) is str else None)
+    name = name if type(name) is str else None
     if whose == "tool":
         id = value.get("tool_call_id")
         if not content or content.lstrip().startswith(_TAG):
             return None
-        seen = Observation(text_of(content), said.name, id if type(id) is str else None)
-        return Said("tool", results=[seen], name=said.name)
-    if "tool_calls" in value:
-        said.calls = _calls(value)
-    return said
+        seen = Observation(text_of(content), name, id if type(id) is str else None)
+        return Said("tool", "", None, [], [seen], name)
+    made = value.get("tool_calls")
+    calls = [call for each in as_list(made) if (call := call_of(each)) is not None] if made else []
+    return Said(whose, content or "", None, calls, [], name)
 
 
 def _listed(value: Any, role: str, depth: int) -> list[Said]:

@@ -481,3 +481,20 @@ def test_deep_messages() -> None:
     for _ in range(50):
         inner = {"role": "assistant", "content": inner}
     assert len(Trace.from_messages([inner]).steps) == 1
+
+
+def test_items_of_one_reply() -> None:
+    """What a provider lists piece by piece is one step, with its thoughts, calls and results."""
+    used = {"type": "server_tool_use", "id": "1", "name": "search", "input": {}}
+    found = {"type": "tool_result", "tool_use_id": "1", "content": "found"}
+    trace = Trace.from_messages(
+        [
+            {"type": "reasoning", "summary": [{"text": "first"}]},
+            {"type": "reasoning", "summary": [{"text": "then"}]},
+            {"type": "message", "role": "assistant", "content": [used, found]},
+        ]
+    )
+    [step] = trace.steps
+    assert step.thought == "first\nthen"
+    assert [call.name for call in step.calls] == ["search"]
+    assert [seen.text for seen in step.observations] == ["found"]
