@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from loopmend.batch.rows import row_of
+from loopmend.traces.readers.formats import format_of
 from loopmend.traces.readers.loading import load_traces
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _reports(groups: Any) -> list[str]:
 def _report(rows: Sequence[Mapping[str, Any]]) -> str:
     # A column that a row does not have is null, which is something else to a reader.
     told = [{k: v for k, v in row.items() if v is not None} for row in rows]
-    loaded = load_traces(told)
+    loaded = load_traces(told, format_of(told[0]))  # the rows of one table have one format
     found = next(map(row_of, loaded), None)
     skipped = {"skipped": [each.reason for each in loaded.skipped]}
     return json.dumps(skipped if found is None else found, ensure_ascii=False)

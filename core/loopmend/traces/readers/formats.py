@@ -66,7 +66,8 @@ def _is_span(value: Any) -> bool:
     if not isinstance(value, Mapping):
         return False
     held = value.get("attributes", value.get("span_attributes"))
-    told = isinstance(decoded(held), (Mapping, list)) or bool(otel_spans.told_by(value))
+    written = isinstance(held, str) and held.lstrip().startswith(("{", "["))
+    told = written or isinstance(held, (Mapping, list)) or bool(otel_spans.told_by(value))
     told = told or (value.get("object") == "trace" and "workflow_name" in value)
     columns = any(isinstance(key, str) and key.startswith("attributes.") for key in value)
     placed = any(key in value for key in _PLACES)
