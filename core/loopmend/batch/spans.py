@@ -6,7 +6,9 @@ the same function as everywhere else.
 
 from __future__ import annotations
 
+import atexit
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +24,7 @@ __all__ = ["classify_spans"]
 
 _TRACE_IDS: Final = ("trace_id", "traceId", "context.trace_id", "traceID")
 _DONE: Final = "_finished"
+_MOMENT: Final = 1.0
 _AT_ONCE: Final = 256
 """How many runs are Python objects at the same time."""
 
@@ -60,6 +63,9 @@ def classify_spans(
     8
     """
     daft = _daft()
+    # Daft's threads outlive its work by a moment, and abort a process whose Python is gone by then.
+    atexit.unregister(_let_threads_end)
+    atexit.register(_let_threads_end)
     if ray is not None:
         daft.set_runner_ray(address=ray, noop_if_initialized=True)
     frame: Any = daft.read_parquet(source) if isinstance(source, (str, list, tuple)) else source
@@ -79,6 +85,10 @@ def classify_spans(
         _write(part, key, folder)
         done += 1
     return done
+
+
+def _let_threads_end() -> None:
+    time.sleep(_MOMENT)
 
 
 def _daft() -> Any:
