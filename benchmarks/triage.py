@@ -195,22 +195,34 @@ def lifts(sets: dict[str, list[Run]]) -> None:
 
 
 def beside_tracelint(folder: Path) -> None:
-    """Measure reading and classifying beside tracelint, if it is installed, in turns."""
+    """Measure reading and classifying beside tracelint, if it is installed, in turns.
+
+    It has no reader for ReAct logs, so that it gets these as messages, already taken apart.
+    """
     if find_spec("tracelint") is None:
         print("tracelint is not installed: no comparison of speed")
         return
     tracelint: Any = import_module("tracelint")
     talks = [row["messages"] for row in rows(folder, "tau_airline")]
     trees = [list(_flat(row["trace"]["spans"])) for row in rows(folder, "trail")]
-    for name, runs, ours, theirs in (
-        ("tau airline", talks, Trace.from_messages, tracelint.lint_openai_trace),
-        ("TRAIL", trees, Trace.from_spans, tracelint.lint_otel_traces),
+    react = [row["scratchpad"] for row in rows(folder, "hotpotqa_react")]
+    shop = [row["log"] for row in rows(folder, "webshop_react")]
+    chat, log, lint = Trace.from_messages, Trace.from_react_log, tracelint.lint_openai_trace
+    for name, runs, ours, its_runs, theirs in (
+        ("tau airline", talks, chat, talks, lint),
+        ("HotpotQA", react, log, [_as_messages(log(run)) for run in react], lint),
+        ("WebShop", shop, log, [_as_messages(log(run)) for run in shop], lint),
+        ("TRAIL", trees, Trace.from_spans, trees, tracelint.lint_otel_traces),
     ):
         best = [float("inf")] * 3
         texts = [json.dumps(each) for each in runs]
         for _ in range(5):
             for at, (work, given) in enumerate(
-                ((lambda run: classify_trace(ours(run)), runs), (theirs, runs), (json.loads, texts))  # noqa: B023
+                (
+                    (lambda run: classify_trace(ours(run)), runs),  # noqa: B023
+                    (theirs, its_runs),
+                    (json.loads, texts),
+                )
             ):
                 started = time.thread_time()
                 for each in given:
@@ -221,6 +233,24 @@ def beside_tracelint(folder: Path) -> None:
             f"{name}: {mine * 1e3:.2f} ms a run ({mine / decoding:.0f} x json.loads), "
             f"tracelint {its * 1e3:.2f} ms ({its / decoding:.0f} x): {its / mine:.1f} times as fast"
         )
+
+
+def _as_messages(trace: Trace) -> list[dict[str, Any]]:
+    """Return a run of one call a step as OpenAI's messages."""
+    said: list[dict[str, Any]] = [{"role": "user", "content": trace.question or ""}]
+    for number, step in enumerate(trace.steps):
+        reply = {"role": "assistant", "content": step.thought or step.text}
+        calls = [
+            {"id": f"c{number}", "type": "function"}
+            | {"function": {"name": call.name, "arguments": json.dumps({"input": call.arguments})}}
+            for call in step.calls
+        ]
+        said.append(reply | ({"tool_calls": calls} if calls else {}))
+        said += [
+            {"role": "tool", "tool_call_id": f"c{number}", "content": seen.text}
+            for seen in step.observations
+        ]
+    return said
 
 
 def _flat(spans: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -25,7 +25,12 @@ _KEYS: Final = re.compile(
     r"""|return_?code)["']\s*:""",
     re.IGNORECASE,
 )
-_KEY_STEMS: Final = ("error", "exception", "status", "success", "ok", "exit", "return")
+# How each of them ends: an object has many quotes to start from, and few of these.
+_KEY_ENDS: Final = tuple(
+    f"{end}{quote}"
+    for end in ("error", "errors", "exception", "status", "code", "success", "ok")
+    for quote in "\"'"
+)
 _WRAPPERS: Final = frozenset({"result", "output", "response", "observation", "content", "body"})
 _SAYS: Final = ("message", "detail", "details", "reason", "description", "stderr")
 _BAD: Final = frozenset({"error", "failed", "failure", "fail", "exception"})
@@ -128,7 +133,10 @@ def _has_keys(result: str) -> bool:
     if len(result) > _HEAD + _TAIL:
         result = f"{result[:_HEAD]} {result[-_TAIL:]}"
     folded = result.lower()
-    return any(stem in folded for stem in _KEY_STEMS) and _KEYS.search(result) is not None
+    for end in _KEY_ENDS:  # a generator costs more than the search
+        if end in folded:
+            return _KEYS.search(result) is not None
+    return False
 
 
 def _in_object(value: Any) -> str | None:
@@ -194,8 +202,9 @@ def _at_the_end(result: str, head: str) -> str | None:
     first = head.partition("\n")[0]
     tail = result[-_TAIL:].rstrip()
     last = tail.rpartition("\n")[2]
-    for line in (first, last):
-        if len(line) <= _LONGEST and _EXIT.search(line):
+    for line in (first,) if last == first else (first, last):
+        folded = line.lower() if len(line) <= _LONGEST else ""
+        if ("exit" in folded or "return" in folded) and _EXIT.search(line):
             return _line(line)
     if _TRACEBACK in result and _RAISED.match(last):
         return _line(last)

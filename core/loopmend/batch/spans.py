@@ -6,12 +6,15 @@ the same function as everywhere else.
 
 from __future__ import annotations
 
+import atexit
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from loopmend.batch.rows import row_of
+from loopmend.traces.readers.formats import format_of
 from loopmend.traces.readers.loading import load_traces
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ __all__ = ["classify_spans"]
 
 _TRACE_IDS: Final = ("trace_id", "traceId", "context.trace_id", "traceID")
 _DONE: Final = "_finished"
+_MOMENT: Final = 1.0
 _AT_ONCE: Final = 256
 """How many runs are Python objects at the same time."""
 
@@ -59,6 +63,9 @@ def classify_spans(
     8
     """
     daft = _daft()
+    # Daft's threads outlive its work by a moment, and abort a process whose Python is gone by then.
+    atexit.unregister(_let_threads_end)
+    atexit.register(_let_threads_end)
     if ray is not None:
         daft.set_runner_ray(address=ray, noop_if_initialized=True)
     frame: Any = daft.read_parquet(source) if isinstance(source, (str, list, tuple)) else source
@@ -78,6 +85,10 @@ def classify_spans(
         _write(part, key, folder)
         done += 1
     return done
+
+
+def _let_threads_end() -> None:
+    time.sleep(_MOMENT)
 
 
 def _daft() -> Any:
@@ -113,7 +124,7 @@ def _reports(groups: Any) -> list[str]:
 def _report(rows: Sequence[Mapping[str, Any]]) -> str:
     # A column that a row does not have is null, which is something else to a reader.
     told = [{k: v for k, v in row.items() if v is not None} for row in rows]
-    loaded = load_traces(told)
+    loaded = load_traces(told, format_of(told[0]))  # the rows of one table have one format
     found = next(map(row_of, loaded), None)
     skipped = {"skipped": [each.reason for each in loaded.skipped]}
     return json.dumps(skipped if found is None else found, ensure_ascii=False)

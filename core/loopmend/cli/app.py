@@ -189,7 +189,8 @@ def triage(  # noqa: PLR0913, PLR0917 - a command has options
     # Without a gate, the cases of runs with errors fail: a file that says that all is well
     # because nobody asked would be worse.
     cases = gate if fail_on else Gate.of(["error"])
-    title = f"Triage of {', '.join(map(name_of, files[:3]))}"
+    others = f" and {len(paths) - 1} more" * (len(paths) > 1)
+    title = f"Triage of {name_of(paths[0])}{others}"
     paths_out = {"json": json, "jsonl": jsonl, "sarif": sarif, "junit": junit, "html": html}
     try:
         with ExitStack() as stack:

@@ -64,7 +64,7 @@ class Output(Protocol):
 
 @contextmanager
 def opened(path: str) -> Iterator[IO[str]]:
-    """Open a file to write to, a new one for its owner alone; `-` is standard output."""
+    """Open a file to write to, for its owner alone; `-` is standard output."""
     if path == "-":
         yield sys.stdout
         sys.stdout.flush()
@@ -72,6 +72,8 @@ def opened(path: str) -> Iterator[IO[str]]:
     target: int | str = path
     if not os.path.exists(path) or os.path.isfile(path):  # noqa: PTH110, PTH113 - else a pipe
         target = open_plain(Path(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        # One that was there may have been open to all.
+        os.chmod(target if os.chmod in os.supports_fd else path, 0o600)  # noqa: PTH101
     with open(target, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123
         yield file
 

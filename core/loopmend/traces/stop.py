@@ -9,8 +9,11 @@ from typing import Final
 
 from loopmend.contracts.actions import AskUser
 from loopmend.contracts.react_trace import I06_REASON_EXIT
+from loopmend.contracts.signal_detection import STUCK_PHRASES
 from loopmend.contracts.signals import Stuck, Yield
-from loopmend.traces.trace import Trace, TraceError
+from loopmend.reading.turn import Turn
+from loopmend.traces.trace import Step, Trace, TraceError
+from loopmend.traces.unread import as_read
 
 __all__ = ["StopReason", "Stopped", "cut_by", "is_cap_sentence", "stop_of"]
 
@@ -118,6 +121,8 @@ PROVIDER_ERRORS: Final = re.compile(
 )
 # What providers say of a reply that ended by itself.
 _ENDED: Final = ("stop", "end_turn", "STOP")
+# What a reply holds that asks the user, is stuck or hands over: reading takes longer than looking.
+_SIGNS: Final = ("ask_user", "<stuck>", "<yield>", *STUCK_PHRASES)
 
 
 def stop_of(trace: Trace) -> Stopped:
@@ -248,7 +253,7 @@ def _last_step(trace: Trace) -> Stopped | None:
     if last.answer is not None:
         return Stopped(StopReason.FINAL_ANSWER, "The last step gives the answer.", at)
     # Only a step that does nothing can say in words why it is the last one.
-    turn = None if last.calls or last.observations else last.turn
+    turn = None if last.calls or last.observations else _told(last)
     if turn is not None:
         if any(isinstance(action, AskUser) for action in turn.actions):
             return Stopped(StopReason.ASKED_USER, "The last step asks the user.", at)
@@ -260,10 +265,20 @@ def _last_step(trace: Trace) -> Stopped | None:
         found = _raised(last.error)
         if found is not None and found.reason is not StopReason.HOST_ERROR:
             return Stopped(found.reason, found.evidence, at)
-    if last.finish in _ENDED and trace.answer is None and not (last.calls or last.text or turn):
+    if last.finish in _ENDED and trace.answer is None and not (last.calls or last.text):
         said = "The provider says that the last reply ended; the record does not hold its words."
         return Stopped(StopReason.FINAL_ANSWER, said, at)
     return _answered(trace) or _unparsed(trace)
+
+
+def _told(step: Step) -> Turn | None:
+    """Return a step's turn, if it was read or may say in words why the run ends there."""
+    turn: Turn | None = as_read(step)
+    folded = "" if turn is not None else step.text.lower()
+    for sign in _SIGNS:
+        if sign in folded:
+            return step.turn
+    return turn
 
 
 def _answered(trace: Trace) -> Stopped | None:

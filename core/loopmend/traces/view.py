@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from loopmend._repr import written
 from loopmend.results import failure_in
 from loopmend.traces.stop import Stopped, StopReason, stop_of
-from loopmend.traces.trace import Observation, Trace, TraceCall
+from loopmend.traces.trace import Observation, Step, Trace, TraceCall
 
 __all__ = ["Made", "View", "holds", "is_failure", "words"]
 
@@ -26,17 +26,17 @@ _REFUSED: Final = re.compile(
 class Made:
     """A call that was made, with its step and what came of it."""
 
-    __slots__ = ("_signature", "call", "result", "scope", "step")
+    __slots__ = ("_signature", "call", "result", "step", "worked")
 
     def __init__(
-        self, step: int, call: TraceCall, result: Observation | None, scope: tuple[int, str | None]
+        self, step: int, call: TraceCall, result: Observation | None, *, worked: bool
     ) -> None:
         self.step = step
         self.call = call
         self.result = result
         """What the tool returned, if the record tells."""
-        self.scope = scope
-        """Whose call it is: of which request of the user, and of which agent."""
+        self.worked = worked
+        """Whether the tool returned something else than a failure, so that there is such a tool."""
         self._signature: tuple[str, str] | None = None
 
     @property
@@ -57,9 +57,9 @@ class Made:
         return "" if self.result is None else self.result.text
 
     @property
-    def worked(self) -> bool:
-        """Whether the tool returned something else than a failure, so that there is such a tool."""
-        return self.result is not None and not is_failure(self.result)
+    def key(self) -> tuple[tuple[str, str], str]:
+        """The call and its result: what is equal for calls that came to the same."""
+        return self.signature, self.seen
 
 
 def is_failure(observation: Observation) -> bool:
@@ -73,8 +73,11 @@ def is_failure(observation: Observation) -> bool:
 
 def _refuses_arguments(observation: Observation) -> bool:
     """Tell whether a result is pydantic's refusal of what its own tool was given."""
-    refused = _REFUSED.match(observation.text[:200]) if observation.tool else None
-    return refused is not None and _plain(refused[1]).startswith(_plain(observation.tool or ""))
+    head = observation.text[:200]
+    if not observation.tool or "validation error" not in head.lower():
+        return False
+    refused = _REFUSED.match(head)
+    return refused is not None and _plain(refused[1]).startswith(_plain(observation.tool))
 
 
 def _plain(name: str) -> str:
@@ -101,6 +104,8 @@ class View:
     __slots__ = (
         "_last_fine",
         "_last_good",
+        "_said",
+        "again",
         "answered",
         "failed",
         "failures",
@@ -120,23 +125,47 @@ class View:
         """The observations that say that a tool failed, with their steps."""
         self.failures: list[int] = []
         """The steps that failed themselves, or whose tools all did."""
+        self.made: list[Made] = []
+        """All calls in order, asides such as `think[…]` left out."""
+        self._said: str | None = None
         self._last_good: dict[str | None, int] = {}
         self._last_fine = -1
+        scopes: dict[tuple[int, str | None], list[Made]] = {}
         for at, step in enumerate(trace.steps):
-            bad = [seen for seen in step.observations if is_failure(seen)]
-            self.failed += [(at, seen) for seen in bad]
-            if step.error is not None or (bad and len(bad) == len(step.observations)):
-                self.failures.append(at)
-            did = step.calls or step.answer is not None or (self.answered and step.text.strip())
-            if step.error is None and did:
-                self._last_fine = at
-            for seen in step.observations:
-                if seen not in bad:
-                    self._last_good[seen.tool] = self._last_good[_ANY] = at
-        self.made: list[Made] = _made(trace)
-        """All calls in order, asides such as `think[…]` left out."""
-        self.repeating: list[list[Made]] = _repeating(self.made)
+            bad = {id(seen) for seen in step.observations if is_failure(seen)}
+            self._note(at, step, bad)
+            if step.calls:
+                made = _made(at, step, bad)
+                self.made += made
+                scopes.setdefault((step.request, step.agent), []).extend(made)
+        self.repeating: list[list[Made]] = list(_repeating(scopes.values()))
         """The calls of each request and agent, if any tool was called more than once."""
+        self.again: list[list[Made]] = [
+            calls for calls in self.repeating if len({each.key for each in calls}) < len(calls)
+        ]
+        """Those of them in which a call comes back with the same result."""
+
+    def _note(self, at: int, step: Step, bad: set[int]) -> None:
+        """Note which tools a step got something from, and whether it did something itself."""
+        if bad:
+            self.failed += [(at, seen) for seen in step.observations if id(seen) in bad]
+        if step.error is not None:
+            self.failures.append(at)
+        else:
+            if bad and len(bad) == len(step.observations):
+                self.failures.append(at)
+            if step.calls or step.answer is not None or (self.answered and step.text.strip()):
+                self._last_fine = at
+        for seen in step.observations:
+            if id(seen) not in bad:
+                self._last_good[seen.tool] = self._last_good[_ANY] = at
+
+    @property
+    def said(self) -> str:
+        """All that the model said, in lower case: what is not in it is in no step."""
+        if self._said is None:
+            self._said = "\n".join([step.text for step in self.trace.steps]).lower()
+        return self._said
 
     def recovers(self, at: int, tool: str | None = None) -> bool:
         """Tell whether a later step got a result: of this tool, or of any if none is given."""
@@ -147,33 +176,26 @@ class View:
         return self._last_fine > at
 
 
-def _made(trace: Trace) -> list[Made]:
+def _made(at: int, step: Step, bad: set[int]) -> list[Made]:
     found: list[Made] = []
-    for at, step in enumerate(trace.steps):
-        if not step.calls:
-            continue
-        results = step.observations
-        known = {seen.call_id: seen for seen in results if seen.call_id is not None}
-        scope = step.request, step.agent
-        for number, call in enumerate(step.calls):
-            if call.name not in _ASIDES:
-                result = results[number] if number < len(results) else None
-                if call.id is not None and known:
-                    result = known.get(call.id, result)
-                found.append(Made(at, call, result, scope))
+    results = step.observations
+    known = {seen.call_id: seen for seen in results if seen.call_id is not None}
+    for number, call in enumerate(step.calls):
+        if call.name not in _ASIDES:
+            result = results[number] if number < len(results) else None
+            if call.id is not None and known:
+                result = known.get(call.id, result)
+            worked = result is not None and id(result) not in bad
+            found.append(Made(at, call, result, worked=worked))
     return found
 
 
-def _repeating(made: Sequence[Made]) -> list[list[Made]]:
-    scopes: dict[tuple[int, str | None], list[Made]] = {}
-    at, here = -1, set[tuple[tuple[str, str], str]]()
-    for each in made:
-        at, here = (at, here) if each.step == at else (each.step, set())
-        key = each.signature, each.seen
+def _repeating(scopes: Iterable[list[Made]]) -> Iterator[list[Made]]:
+    for calls in scopes:
+        if len({each.call.name for each in calls}) == len(calls):
+            continue
         # What one reply asks for at once repeats nothing: it has not seen a result yet.
-        if key not in here:
-            scopes.setdefault(each.scope, []).append(each)
-        here.add(key)
-    return [
-        calls for calls in scopes.values() if len({each.call.name for each in calls}) < len(calls)
-    ]
+        once = {(each.step, each.key): each for each in reversed(calls)}
+        kept = calls if len(once) == len(calls) else [*reversed(once.values())]
+        if len({each.call.name for each in kept}) < len(kept):
+            yield kept

@@ -71,6 +71,22 @@ def test_a_cluster_is_told_to_daft(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert told == ["ray://head:10001"]
 
 
+def test_daft_is_given_a_moment_at_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A process waits before it ends, once: Daft's threads would abort it."""
+    daft = pytest.importorskip("daft")
+    due: set[Any] = set()
+    slept: list[float] = []
+    hooks = SimpleNamespace(register=due.add, unregister=due.discard)
+    monkeypatch.setattr("loopmend.batch.spans.atexit", hooks)
+    monkeypatch.setattr("loopmend.batch.spans.time", SimpleNamespace(sleep=slept.append))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no column"):
+            classify_spans(daft.from_pydict({"a": [1]}), tmp_path)
+    [wait] = due
+    wait()
+    assert slept == [1.0]
+
+
 def test_without_daft(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without Daft, one sentence names the extra."""
     real = builtins.__import__

@@ -490,11 +490,20 @@ def test_reports_are_redacted_and_private(tmp_path: Path, kind: str) -> None:
     source, out = tmp_path / "a.jsonl", tmp_path / "out"
     write_lines(source, [talk(KEPT_BACK, None)])
     for words, found in (([], False), (["--no-redact"], True)):
-        out.unlink(missing_ok=True)
+        out.write_text("")
+        out.chmod(0o644)  # one that was there was open to all
         run("triage", str(source), f"--{kind}", str(out), *words)
         assert out.stat().st_mode & 0o777 == 0o600
         assert ("hunter2" in out.read_text()) is (found and kind != "sarif")
         assert ("hunter2" in run("show", str(source), *words).stdout) is found
+
+
+def test_a_page_is_titled_by_what_was_asked_for(files: Path) -> None:
+    """The first of several paths stands for them all, and their number is told."""
+    out = files / "page.html"
+    for others, told in (([], ""), ([str(files / "deep")], " and 1 more")):
+        run("triage", str(files / "a.jsonl"), *others, "--html", str(out))
+        assert f"<title>Triage of {files / 'a.jsonl'}{told}</title>" in out.read_text()
 
 
 def test_an_output_may_be_a_pipe(files: Path) -> None:

@@ -140,6 +140,21 @@ def test_no_element_comes_from_a_run(tmp_path: Path) -> None:
         assert run["framework"] == run_data(*hostile(text))["framework"]
 
 
+def test_a_page_holds_no_secrets(tmp_path: Path) -> None:
+    """What looks like a secret is taken out of runs, steps and findings, unless you keep it."""
+    secret = "sk-" + "abcdefghijklmnopqrstuvwxyz123456"
+    step = Step(f"I use {secret}.", answer=f"It is {secret}.")
+    trace = Trace([step], question=f"Use {secret}.", answer=f"It is {secret}.")
+    report = report_of(Finding("k", f"{secret} is bad", "error", "proven", 0, secret), trace=trace)
+    path = page_of(tmp_path, [(trace, report)])
+    assert "abcdefghij" not in path.read_text()
+    assert "[redacted]" in path.read_text()
+    write_page(path, [(trace, report)], redact=None)
+    assert path.read_text().count(secret) == 6
+    report.to_html(path)
+    assert "abcdefghij" not in path.read_text()
+
+
 def test_a_page_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     """A page is replaced when the new one is complete, and never before."""
     path = page_of(tmp_path, [(None, report_of())])

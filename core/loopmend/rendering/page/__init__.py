@@ -23,6 +23,7 @@ from loopmend.rendering.html import escaped
 from loopmend.rendering.runs import run_data, step_data
 from loopmend.rendering.tally import Tally
 from loopmend.traces.files import open_plain
+from loopmend.traces.redaction import Redactor
 from loopmend.traces.report import TraceReport
 from loopmend.traces.trace import Trace
 
@@ -31,6 +32,7 @@ __all__ = ["PageWriter", "json_text", "spool", "write_page"]
 _MOST: Final = 48 * 1024 * 1024
 """So many characters of steps at most, of which a third is for runs without errors or warnings."""
 _SHORT: Final = 16 * 1024 * 1024
+_REDACT: Final = Redactor()
 _UNSAFE: Final = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
@@ -48,6 +50,7 @@ def write_page(
     runs: Iterable[tuple[Trace | None, TraceReport]],
     *,
     title: str = "Runs",
+    redact: Redactor | None = _REDACT,
 ) -> None:
     """Write a page about runs: one HTML file that works without a network.
 
@@ -55,6 +58,7 @@ def write_page(
         path: Where to write it; a file that is there is replaced when the page is complete.
         runs: Traces and their reports, in any number; a report may come without its trace.
         title: The title of the page.
+        redact: What takes secrets out of what is shown; `None` keeps everything.
 
     Raises:
         OSError: The file cannot be written.
@@ -69,8 +73,10 @@ def write_page(
     """
     with closing(PageWriter(path, title=title)) as page:
         for number, (trace, report) in enumerate(runs, 1):
-            steps = None if trace is None else json_text(step_data(trace))
-            page.add({"file": None, "run": number, **run_data(trace, report)}, steps)
+            shown = trace if trace is None or redact is None else redact(trace)
+            steps = None if shown is None else json_text(step_data(shown))
+            told = run_data(shown, report, str if redact is None else redact.text)
+            page.add({"file": None, "run": number, **told}, steps)
         page.finish()
 
 

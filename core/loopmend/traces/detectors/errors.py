@@ -46,6 +46,8 @@ _BLOCKED: Final = re.compile(
     r"(?:403 (?:forbidden|client error)|access denied|captcha required)(?=\s*(?:[\n.,:;(!]|\Z))",
     re.IGNORECASE,
 )
+# What every such page has a piece of: to look for it is much faster.
+_BLOCKING: Final = ("robot", "captcha", "traffic", "human", "javascript", "ray id", "403", "denied")
 _CLASSES: Final = tuple(
     (name, re.compile(pattern, re.IGNORECASE))
     for name, pattern in (
@@ -181,7 +183,8 @@ def blocked(view: View) -> Iterator[Finding]:
         for observation in step.observations:
             if observation.tool is not None and not _fetches(observation.tool):
                 continue
-            if _BLOCKED.search(observation.text[:300]):
+            opening = observation.text[:300]
+            if holds(opening.lower(), _BLOCKING) and _BLOCKED.search(opening):
                 message = "A page blocked the agent."
                 evidence = observation.text[:200]
                 yield Finding("blocked_page", message, "warning", "suspected", at, evidence)

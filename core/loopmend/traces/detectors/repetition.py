@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from loopmend.traces.finding import Detector, Finding
@@ -32,11 +33,11 @@ _Key = tuple[tuple[str, str], str]
 
 def identical(view: View) -> Iterator[Finding]:
     """Find the same call made several times with the same result: what changes is waited for."""
-    for calls in view.repeating:
-        counts = Counter(map(_key, calls))
+    for calls in view.again:
+        counts = Counter(made.key for made in calls)
         latest = _latest(calls)
         for made in reversed(calls):
-            often = counts.pop(_key(made), 0)
+            often = counts.pop(made.key, 0)
             if often >= _IDENTICAL and made.seen and _stays(made, latest):
                 message = f"The model called {_name(made)} {often} times with the same arguments."
                 yield _found("identical_call", message, made, made.seen)
@@ -44,12 +45,12 @@ def identical(view: View) -> Iterator[Finding]:
 
 def no_progress(view: View) -> Iterator[Finding]:
     """Find a call that was made again with the same result, and nothing new in between."""
-    for calls in view.repeating:
+    for calls in view.again:
         latest = _latest(calls)
         known: set[_Key] = set()
         since: Counter[_Key] = Counter()
         for made in calls:
-            key = _key(made)
+            key = made.key
             if key not in known or not made.seen:
                 known.add(key)
                 since.clear()  # something new came up: the count starts again
@@ -96,7 +97,7 @@ def _turns_pages(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def cycle(view: View) -> Iterator[Finding]:
     """Find two calls in turn with the same results: A, B, A, B."""
-    for calls in view.repeating:
+    for calls in view.again:
         for at in range(3, len(calls)):
             a, b, c, d = calls[at - 3 : at + 1]
             if a.call.name == c.call.name and _same(a, c) and _same(b, d) and not _same(a, b):
@@ -108,6 +109,7 @@ def cycle(view: View) -> Iterator[Finding]:
 def thoughts(view: View) -> Iterator[Finding]:
     """Find a thought that comes back, word for word or nearly so."""
     before: list[tuple[int, str]] = []
+    split = lru_cache(maxsize=4)(lambda said: frozenset(said.split()))
     for at, step in enumerate(view.trace.steps):
         thought = step.thought
         if not thought:
@@ -116,8 +118,8 @@ def thoughts(view: View) -> Iterator[Finding]:
             # Most are told apart by their length alone.
             if 2 * len(said) < len(thought) or 2 * len(thought) < len(said):
                 continue
-            its, theirs = frozenset(thought.split()), frozenset(said.split())
-            if len(its) >= _LONG_THOUGHT and _alike(theirs, its, _NEAR_THOUGHT):
+            its = split(thought)
+            if len(its) >= _LONG_THOUGHT and _alike(split(said), its, _NEAR_THOUGHT):
                 message = f"Step {at + 1} repeats the thought of step {earlier + 1}."
                 evidence = thought[:200]
                 yield Finding("repeated_thought", message, "info", "suspected", at, evidence)
@@ -127,7 +129,7 @@ def thoughts(view: View) -> Iterator[Finding]:
 
 def restart(view: View) -> Iterator[Finding]:
     """Find a run that starts all over: its first calls again, in the same order."""
-    for calls in view.repeating:
+    for calls in view.again:
         for at in range(2, len(calls) - 1):
             again, after = calls[at : at + 2]
             if _same(calls[0], again) and _same(calls[1], after) and not _same(again, after):
@@ -144,10 +146,6 @@ def _latest(calls: Sequence[Made]) -> dict[tuple[str, str], str]:
 def _stays(made: Made, latest: dict[tuple[str, str], str]) -> bool:
     """Tell whether a call's result stayed: who gets another one in the end has waited for it."""
     return latest.get(made.signature, made.seen) == made.seen
-
-
-def _key(made: Made) -> _Key:
-    return made.signature, made.seen
 
 
 def _same(one: Made, other: Made) -> bool:

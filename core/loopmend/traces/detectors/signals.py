@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from loopmend.contracts.signal_detection import detect_meta_signal
+from loopmend.contracts.signal_detection import (
+    STUCK_PHRASES,
+    UNCERTAINTY_PHRASES,
+    detect_meta_signal,
+)
 from loopmend.contracts.signals import Stuck, Uncertain
 from loopmend.contracts.synthesis import is_declining
 from loopmend.traces.finding import Detector, Finding
 from loopmend.traces.unread import as_read
-from loopmend.traces.view import View
+from loopmend.traces.view import View, holds
 
 __all__ = ["SIGNALS"]
+
+_TOLD: Final = ("<stuck>", "<uncertain>", *STUCK_PHRASES, *UNCERTAINTY_PHRASES)
 
 
 def signals(view: View) -> Iterator[Finding]:
     """Find steps in which the model says that it is stuck or unsure."""
+    told = holds(view.said, _TOLD)
     for at, step in enumerate(view.trace.steps):
-        if not step.text:
-            continue
         turn = as_read(step)
+        if not step.text or (turn is None and not told):
+            continue
         signal = turn.signal if turn is not None else detect_meta_signal(step.text)
         if isinstance(signal, Stuck):
             message = "The model says it is stuck."

@@ -10,7 +10,8 @@ from typing import Final
 from loopmend.reading.turn import FailurePattern
 from loopmend.traces.detectors.errors import says_unknown
 from loopmend.traces.finding import Detector, Finding, Severity
-from loopmend.traces.trace import Step
+from loopmend.traces.stop import StopReason
+from loopmend.traces.trace import Step, Trace
 from loopmend.traces.unread import as_read
 from loopmend.traces.view import Made, View, holds
 
@@ -35,28 +36,34 @@ _RESULTS: Final = ("observation", "tool_response", "tool_result", "function_resu
 _LONGEST_PLAN: Final = 500
 _MARKS: Final = ("{", "<", "Action:", "[TOOL")
 _CUT: Final = "made-up continuation cut off"
-_VERBS: Final = (
-    *("searched", "verified", "checked", "confirmed", "looked up", "retrieved", "executed", "ran"),
-    *("queried", "visited", "reviewed", "according to"),
-)
+# "I" stands first so that a search only stops where there is one.
 _CLAIM: Final = re.compile(
-    rf"\b(?:I have|I've|I) (?:just |now |already )?(?:{'|'.join(_VERBS[:-1])})\b"
-    r"|\baccording to (?:my|the) search\b",
-    re.IGNORECASE,
+    r"I(?<!\wI)(?: have|'ve)? (?:just |now |already )?(?:searched|verified|checked|confirmed"
+    r"|looked up|retrieved|executed|ran|queried|visited|reviewed)\b"
 )
+_SOURCE: Final = re.compile(r"[Aa]ccording to (?:my|the) search\b")
 
 
 def failures(view: View) -> Iterator[Finding]:
     """Find replies that could not be used, unless something came of them all the same."""
-    last = len(view.trace.steps) - 1
-    for at, step in enumerate(view.trace.steps):
-        # A reply that nobody has read yet did no harm if the run went on after it.
+    # A reply that nobody has read yet did no harm if the run went on after it, or the user did.
+    trace = view.trace
+    open_ended = trace.reason == StopReason.UNKNOWN.value
+    last = -1 if open_ended or _taken_out(trace) else len(trace.steps) - 1
+    told = holds(view.said, _RESULTS)
+    for at, step in enumerate(trace.steps):
         if not _came_of_it(step) and (
             as_read(step) is not None or (at == last and _is_worth(step))
         ):
             yield from _unused(at, step)
-        if step.text and holds(step.text.lower(), _RESULTS):
+        if told and holds(step.text.lower(), _RESULTS):
             yield from _made_up(at, step)
+
+
+def _taken_out(trace: Trace) -> bool:
+    """Tell whether the host's answer is a piece of the last reply: then the host could use it."""
+    said, answer = trace.steps[-1].text if trace.steps else "", trace.answer
+    return answer is not None and "" != answer != said and answer in said
 
 
 def _is_worth(step: Step) -> bool:
@@ -137,7 +144,7 @@ def claims(view: View) -> Iterator[Finding]:
         if step.calls:
             return
         said = step.answer or step.text
-        claim = _CLAIM.search(said) if holds(said.lower(), _VERBS) else None
+        claim = _CLAIM.search(said) or _SOURCE.search(said)
         if claim is not None:
             message = "The model claims to have used tools but called none."
             evidence = said[claim.start() : claim.start() + 200]

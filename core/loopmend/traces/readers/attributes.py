@@ -153,11 +153,13 @@ def _indexed(attributes: Mapping[str, Any], prefix: str, inside: str) -> list[di
     """Return a list of messages from keys such as `llm.output_messages.0.message.content`."""
     found: dict[int, _Message] = {}
     start = f"{prefix}."
-    for key, value in attributes.items():
-        if key.startswith(start):
-            number, _, rest = key[len(start) :].partition(".")
-            if number.isdigit() and rest.startswith(inside):
-                found.setdefault(int(number), _Message()).take(rest[len(inside) :], value)
+    for key in [key for key in attributes if key.startswith(start)]:
+        number, _, rest = key[len(start) :].partition(".")
+        if number.isdigit() and rest.startswith(inside):
+            at = int(number)
+            if at not in found:
+                found[at] = _Message()
+            found[at].take(rest[len(inside) :], attributes[key])
     return [found[at].whole() for at in sorted(found)]
 
 
@@ -170,7 +172,9 @@ class _Message:
     texts: dict[str, str] = field(default_factory=dict)
 
     def take(self, key: str, value: Any) -> None:
-        if key.startswith("tool_calls."):
+        if "." not in key and not key.startswith("function_call_"):
+            self.fields[key] = value
+        elif key.startswith("tool_calls."):
             which, _, name = key[len("tool_calls.") :].partition(".")
             name = name.removeprefix("tool_call.").removeprefix("function.")
             self.calls.setdefault(which, {})[name] = value
@@ -180,8 +184,6 @@ class _Message:
         elif key.startswith("function_call_"):
             name = key.removeprefix("function_call_").removesuffix("_json")
             self.calls.setdefault("0", {})[name] = value
-        elif "." not in key:
-            self.fields[key] = value
 
     def whole(self) -> dict[str, Any]:
         message = {"role": "assistant", **self.fields}
@@ -223,6 +225,7 @@ def _said_in_events(events: list[Any], *, answers: bool) -> Iterator[Any]:
 def tool_in(attributes: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """Return a tool's name and the id of the call that it answers."""
     name = first(attributes, "gen_ai.tool.name", "tool.name", "ai.toolCall.name")
+    name = attributes.get("traceloop.entity.name") if name is None else name
     id = first(attributes, "gen_ai.tool.call.id", "tool_call.id", "tool.id", "ai.toolCall.id")
     return (name if isinstance(name, str) else None), (id if isinstance(id, str) else None)
 
@@ -236,8 +239,9 @@ def is_call(attributes: Mapping[str, Any]) -> bool:
 def tools_in(attributes: Mapping[str, Any]) -> list[str]:
     """Return the names of the tools that a span was offered."""
     named = as_list(attributes.get("smolagents.tools_names"))
-    if not named:
-        listed = decoded(first(attributes, "gen_ai.tool.definitions", "gen_ai.agent.tools"))
+    told = first(attributes, "gen_ai.tool.definitions", "gen_ai.agent.tools")
+    if not named and told is not None:
+        listed = decoded(told)
         inner = [get(each, "function") or each for each in as_list(listed)]
         named = [get(each, "name") if isinstance(each, Mapping) else each for each in inner]
     return [name for name in named if isinstance(name, str)]
@@ -262,4 +266,6 @@ def tokens_told(attributes: Mapping[str, Any]) -> Tokens | None:
         *("llm.token_count.completion", "gen_ai.usage.output_tokens"),
         *("gen_ai.usage.completion_tokens", "ai.usage.outputTokens", "ai.usage.completionTokens"),
     )
+    if input is None and output is None:
+        return None
     return tokens_in({"input_tokens": input, "output_tokens": output})

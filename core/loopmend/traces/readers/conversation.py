@@ -56,7 +56,10 @@ def read_messages(
 
 def drafts_of(said: Sequence[Said]) -> list[Draft]:
     """Return the steps of a conversation."""
-    said = [_returned(each, said[at - 1] if at else None) for at, each in enumerate(said)]
+    said = [
+        _returned(each, said[at - 1] if at else None) if each.role == "user" else each
+        for at, each in enumerate(said)
+    ]
     drafts: list[Draft] = []
     fresh = True  # whether the next item of a reply starts a new one
     request = 0
@@ -78,7 +81,7 @@ def drafts_of(said: Sequence[Said]) -> list[Draft]:
 
 def _returned(each: Said, before: Said | None) -> Said:
     """Return a user's message as a tool's, if it answers a ReAct action as its host does."""
-    text = each.text.lstrip() if each.role == "user" and before is not None else ""
+    text = each.text.lstrip()
     if not text.startswith("Observation") or before is None or "Action" not in before.text:
         return each
     return Said("tool", results=[Observation(text.partition(":")[2].strip())])

@@ -14,6 +14,8 @@ __all__ = ["Draft", "maker"]
 
 _WINDOW: Final = 64
 """How many steps may lie between a call and its result."""
+_FEW: Final = 4
+"""So many calls are looked through one by one."""
 
 
 class _Index:
@@ -80,8 +82,14 @@ class Draft:
     @classmethod
     def of(cls, said: Said) -> Draft:
         """Start a step with a reply."""
-        draft = cls(tokens=said.tokens, agent=said.name, finish=said.finish)
-        draft.add(said)
+        draft = cls(
+            *(said.text, said.thought or None, [*said.calls], []),
+            tokens=said.tokens,
+            agent=said.name,
+            finish=said.finish,
+        )
+        for result in said.results:
+            draft.observe(result)
         return draft
 
     def add(self, said: Said) -> None:
@@ -106,10 +114,17 @@ class Draft:
 
     def made(self, id: str | None) -> bool:
         """Tell whether it made the call with this id."""
-        return bool(self.calls) and id is not None and id in self._index().named
+        if len(self.calls) <= _FEW:
+            return any(call.id == id for call in self.calls)
+        return id in self._index().named
 
     def observe(self, result: Observation) -> None:
         """Take what a tool returned, once for each call."""
+        if not self.observations and len(self.calls) == 1:
+            [call] = self.calls
+            named = result.tool if result.call_id is None or result.call_id != call.id else None
+            self.observations.append(_named(result, named or call.name))
+            return
         index = self._index()
         seen, id = self.observations, result.call_id
         # A host may use one id for two calls; then what the result says of itself counts.
@@ -117,8 +132,7 @@ class Draft:
         name = result.tool if told else index.named.get(id or "") or result.tool
         if name is None and len(seen) < len(self.calls):
             name = self.calls[len(seen)].name
-        if name != result.tool:
-            result = Observation(result.text, name, id, result.failed, result.seconds)
+        result = _named(result, name)
         place = len(seen)
         if id is not None and id in index.named:
             if index.seen_ids.get(id, 0) >= index.ids[id]:
@@ -156,8 +170,18 @@ class Draft:
         )
 
 
+def _named(result: Observation, name: str | None) -> Observation:
+    """Return a result under the name of its tool."""
+    if name == result.tool:
+        return result
+    return Observation(result.text, name, result.call_id, result.failed, result.seconds)
+
+
 def maker(drafts: Sequence[Draft], id: str | None) -> Draft | None:
     """Return the step that made a call, if it is one of the latest."""
     if id is None:
         return None
-    return next((draft for draft in reversed(drafts[-_WINDOW:]) if draft.made(id)), None)
+    for draft in reversed(drafts[-_WINDOW:]):
+        if draft.calls and draft.made(id):
+            return draft
+    return None

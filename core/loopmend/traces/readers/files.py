@@ -30,6 +30,8 @@ _MOST: Final = 8 * 1024 * 1024 * 1024
 """The most that an archive may hold."""
 _ZIP: Final = b"PK\x03\x04"
 _GZIP: Final = b"\x1f\x8b"
+_HEADER: Final = "header.json"
+"""What Inspect tells about a log, beside its samples."""
 _SQLITE: Final = b"SQLite format 3\x00"
 _PARQUET: Final = b"PAR1"
 _GAP: Final = re.compile(r"[\s,]*")
@@ -83,7 +85,7 @@ class _Raw(io.RawIOBase):
 def _values(file: Any, path: Path | None, format: str | None) -> Iterator[Found]:
     start = file.peek(16)[:16]
     if start.startswith(_ZIP):
-        yield from _zipped(file, path)
+        yield from _zipped(file, path, format)
     elif start.startswith(_GZIP):
         with gzip.open(file) as inner:
             yield from _guarded(_values(io.BufferedReader(inner), None, format))
@@ -186,40 +188,51 @@ def _text(data: bytes) -> str:
     return data.removeprefix(_BOM).decode("utf-8", "replace")
 
 
-def _zipped(file: Any, path: Path | None) -> Iterator[Found]:
-    """Yield the samples of an archive, as Inspect writes them."""
+def _zipped(file: Any, path: Path | None, format: str | None) -> Iterator[Found]:
+    """Yield the samples of an archive, as Inspect writes them, or what the files in it hold."""
     held = file if path is not None else io.BytesIO(file.read(LONGEST))
     try:
         with zipfile.ZipFile(held) as archive:
-            entries = [entry for entry in archive.infolist() if _is_sample(entry.filename)]
-            if not entries:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            samples = [entry for entry in entries if _is_sample(entry.filename)]
+            told = samples or not any(entry.filename == _HEADER for entry in entries)
+            entries = samples or entries
+            if not told:
                 yield None, Skip("holds no samples of Inspect", "inspect")
             elif sum(entry.file_size for entry in entries) > _MOST:
-                yield None, Skip(f"holds more than {_MOST} bytes", "inspect")
+                yield None, Skip(f"holds more than {_MOST} bytes")
             else:
                 for entry in entries:
-                    yield None, _entry(archive, entry)
+                    yield from _entry(archive, entry, format)
     except (zipfile.BadZipFile, EOFError) as error:
-        yield None, Skip(f"is a broken archive: {error}", "inspect")
+        yield None, Skip(f"is a broken archive: {error}")
 
 
 def _is_sample(name: str) -> bool:
     return name.startswith("samples/") and name.endswith(".json")
 
 
-def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
+def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, format: str | None) -> Iterator[Found]:
+    name = entry.filename[:100]
     if entry.file_size > LONGEST:
-        return Skip(f"{entry.filename[:100]} is longer than {LONGEST} bytes", "inspect")
+        yield None, Skip(f"{name} is longer than {LONGEST} bytes")
+        return
     try:
         with archive.open(entry) as file:
             # What the directory says of an entry's length need not be true.
             data = file.read(LONGEST + 1)
     except (NotImplementedError, RuntimeError) as error:  # Zstandard, or encrypted
-        return Skip(f"{entry.filename[:100]} cannot be unpacked: {error}", "inspect")
+        yield None, Skip(f"{name} cannot be unpacked: {error}")
+        return
     except (zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
-        return Skip(f"{entry.filename[:100]} is broken: {error}", "inspect")
-    ok, value = _decoded(data)
-    return value if ok else Skip(f"{entry.filename[:100]} is not JSON", "inspect")
+        yield None, Skip(f"{name} is broken: {error}")
+        return
+    if data.startswith(_ZIP):
+        yield None, Skip(f"{name} is an archive in an archive")
+        return
+    for _, value in _values(io.BufferedReader(io.BytesIO(data)), None, format):
+        torn = isinstance(value, Skip)
+        yield None, Skip(f"{name} {value.reason}", value.format) if torn else value
 
 
 def _stored(path: Path | None) -> Iterator[Found]:

@@ -58,7 +58,7 @@ def _is_batch(value: Any) -> bool:
 
 _PLACES: Final = (
     *("span_id", "spanId", "context", "spanContext", "span_kind", "traceId", "trace_id"),
-    "context.span_id",
+    *("context.span_id", "traceID", "workflow_name"),
 )
 
 
@@ -66,7 +66,9 @@ def _is_span(value: Any) -> bool:
     if not isinstance(value, Mapping):
         return False
     held = value.get("attributes", value.get("span_attributes"))
-    told = isinstance(decoded(held), (Mapping, list))
+    written = isinstance(held, str) and held.lstrip().startswith(("{", "["))
+    told = written or isinstance(held, (Mapping, list)) or bool(otel_spans.told_by(value))
+    told = told or (value.get("object") == "trace" and "workflow_name" in value)
     columns = any(isinstance(key, str) and key.startswith("attributes.") for key in value)
     placed = any(key in value for key in _PLACES)
     return (placed and (told or columns)) or otel_spans.is_attributes(value)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from loopmend.traces.readers.parts import call_of, content_of, once, result_of, steps_of
+from loopmend.traces.readers.parts import call_of, content_of, once, result_of, steps_of, text_of
 from loopmend.traces.readers.values import (
     FINISHES,
     as_list,
@@ -20,7 +20,7 @@ from loopmend.traces.readers.values import (
 )
 from loopmend.traces.trace import Observation, Tokens, TraceCall
 
-__all__ = ["Said", "is_message", "messages_in", "said_by_model"]
+__all__ = ["Said", "is_message", "messages_in"]
 
 _ROLES: Final = {
     **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk"), "user"),
@@ -34,9 +34,6 @@ _ROLES: Final = {
 }
 # What OpenAI's Responses list one by one: together they are one reply.
 _ITEMS: Final = frozenset({"function_call", "reasoning", "message", "custom_tool_call"})
-_WRAPPERS: Final = frozenset(
-    {"messages", "message", "choices", "candidates", "generations", "output", "update", "role"}
-)
 _PARTS: Final = frozenset(
     {
         *("text", "output_text", "thinking", "redacted_thinking", "tool_use", "server_tool_use"),
@@ -83,14 +80,15 @@ def is_message(value: Any) -> bool:
 _HOLDING: Final = frozenset(
     {
         *("content", "parts", "tool_calls", "function_call", "value", "data", "text", "call_id"),
-        *("toolInvocations", "summary", "tool_call_id", "kwargs", "blocks", "refusal"),
+        *("toolInvocations", "summary", "tool_call_id", "kwargs", "blocks", "refusal", "message"),
+        "tool_results",
     }
 )
+_USUAL: Final = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 # Most messages have none of these, which is faster to tell than to look for each.
 _CALLING: Final = frozenset(
     {"tool_calls", "toolCalls", "additional_kwargs", "invalid_tool_calls", "function_call"}
 )
-_EXTRAS: Final = frozenset({"type", "from", "reasoning_content", "reasoning"})
 _COUNTING: Final = frozenset(
     {
         *("usage", "usage_metadata", "metrics", "response_metadata"),
@@ -107,8 +105,10 @@ def messages_in(value: Any, role: str = "user", depth: int = 0) -> list[Said]:
         role: Whose text it is, where the value does not say.
         depth: How deep it is wrapped already.
     """
-    if type(value) is dict and is_message(value):  # nearly always
-        return _message(value, role, depth)
+    if type(value) is dict:  # nearly always
+        usual = _usual(value)
+        if usual is not None:
+            return [usual]
     if isinstance(value, str):
         value = decoded(value)
     if depth > _DEEPEST or value is None:
@@ -122,6 +122,27 @@ def messages_in(value: Any, role: str = "user", depth: int = 0) -> list[Said]:
     if isinstance(value, Mapping):
         return _wrapped(value, role, depth)
     return []
+
+
+def _usual(value: dict[str, Any]) -> Said | None:
+    """Return a message as most clients write it, or none if there is more to it."""
+    role, content = value.get("role"), value.get("content")
+    whose = _ROLES.get(role) if type(role) is str else None
+    if whose is None or not _USUAL.issuperset(value) or "content" not in value:
+        return None
+    if content is not None and (type(content) is not str or content[:2] == "[{"):
+        return None
+    name = value.get("name")
+    name = name if type(name) is str else None
+    if whose == "tool":
+        id = value.get("tool_call_id")
+        if not content or content.lstrip().startswith(_TAG):
+            return None
+        seen = Observation(text_of(content), name, id if type(id) is str else None)
+        return Said("tool", "", None, [], [seen], name)
+    made = value.get("tool_calls")
+    calls = [call for each in as_list(made) if (call := call_of(each)) is not None] if made else []
+    return Said(whose, content or "", None, calls, [], name)
 
 
 def _listed(value: Any, role: str, depth: int) -> list[Said]:
@@ -191,6 +212,13 @@ def _inside(value: Mapping[str, Any]) -> Iterator[tuple[Any, str | None]]:
         # Who says something in a role that nobody knows is not understood.
         if isinstance(value.get(key), str) and value[key] and not {"role", "lc"} & set(value):
             yield value[key], None
+    yield from ((held, "assistant") for held in value.values() if _keeps_reply(held))
+
+
+def _keeps_reply(value: Any) -> bool:
+    """Tell whether a value keeps messages, whatever its key is called."""
+    one = value[0] if isinstance(value, list) and value else value
+    return is_message(one) or is_message(as_map(one).get("message"))
 
 
 def _add(said: Said, usage: Tokens | None, finish: str | None) -> None:
@@ -211,6 +239,8 @@ def _role(value: Any) -> str | None:
     if told is None:
         told = get(value, "type")
         told = "assistant" if told == "message" else told
+        if isinstance(told, str) and told.endswith(("Message", "Event")) and get(value, "source"):
+            told = "user" if value["source"] == "user" else "assistant"  # AutoGen
     # An enum's value is a word as well.
     word = getattr(told, "value", told)
     return _ROLES.get(word.lower()) if isinstance(word, str) else None
@@ -218,13 +248,11 @@ def _role(value: Any) -> str | None:
 
 def _message(value: Any, role: str, depth: int) -> list[Said]:
     whose = _role(value) or role
-    if whose in ("user", "system") and type(value) is dict and type(value.get("content")) is str:
-        return [Said(whose, value["content"], name=_name(value))]
     if type(value) is not dict or "kwargs" in value or "data" in value:
         inner = first(value, "kwargs", "data") if isinstance(value, Mapping) else None
         if isinstance(inner, Mapping) and (value.get("lc") == 1 or "content" in inner):
             value = inner
-    content = first(value, "content", "parts", "value", "text", "blocks")
+    content = first(value, "content", "parts", "value", "text", "blocks", "message", "tool_results")
     content = content or first(value, "refusal") or content  # OpenAI's word for no
     if isinstance(content, str) and content[:2] == "[{":  # koog writes its calls as text
         listed = decoded(content)
@@ -256,13 +284,6 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
     kind = get(value, "type")
     item = isinstance(kind, str) and kind in _ITEMS
     about = _name(value), _usage(value), _finish(value), item
-    if (
-        type(value) is dict
-        and _EXTRAS.isdisjoint(value)
-        and (content is None or type(content) is str)
-    ):
-        # a reply as most write it
-        return [Said(role, content or "", None, _calls(value), [], *about)]
     held = content_of(None if kind == "reasoning" else content)
     calls = once(held.calls, _calls(value))
     if kind in ("function_call", "custom_tool_call"):
@@ -284,7 +305,8 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
     if held.results and not said.calls:  # results in a user's message are the tool's words
         # and what stands beside them is the host's note, not another request
         said.results, said.role = [], "system" if role == "user" else role
-        return [Said("tool", results=held.results), said]
+        returned = Said("tool", results=held.results)
+        return [returned, said] if role == "user" or not said.empty else [returned]
     return [said]
 
 
@@ -318,26 +340,3 @@ def _finish(value: Any) -> str | None:
         return None
     told = finish_in(value) or finish_in(get(value, "response_metadata"))
     return told or finish_in(get(value, "generation_info"))
-
-
-def _is_data(value: Any) -> bool:
-    """Tell whether a value is a reply's own JSON, and no wrapper in which no reply was found."""
-    if isinstance(value, Mapping):
-        return bool(value) and not _WRAPPERS & set(value)
-    return isinstance(value, list) and bool(value)
-
-
-def said_by_model(value: Any) -> Said:
-    """Return a model's reply as one message, however many pieces it is kept in."""
-    pieces = [said for said in messages_in(value, "assistant") if said.role == "assistant"]
-    if len(pieces) == 1:
-        return pieces[0]
-    if not pieces and _is_data(decoded(value)):
-        return Said("assistant", as_text(value))  # a reply in JSON, as its schema asked for
-    whole = Said("assistant")
-    for said in pieces:
-        whole.text = "\n".join(filter(None, (whole.text, said.text)))
-        whole.thought = "\n".join(filter(None, (whole.thought, said.thought))) or None
-        whole.calls = once(whole.calls, said.calls)
-        whole.tokens, whole.finish = whole.tokens or said.tokens, said.finish or whole.finish
-    return whole

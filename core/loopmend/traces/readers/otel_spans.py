@@ -9,13 +9,15 @@ from loopmend.traces.readers import attributes as of
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.run import read_run
 from loopmend.traces.readers.spans import ENDS, Span, error_of
-from loopmend.traces.readers.values import as_list, as_map, decoded, first
+from loopmend.traces.readers.values import as_list, as_map, decoded, first, get
 from loopmend.traces.trace import Trace, TraceError
 from loopmend.traces.unread import Later
 
-__all__ = ["BATCHES", "is_attributes", "read_spans", "spans_in", "trace_id_of"]
+__all__ = ["BATCHES", "is_attributes", "read_spans", "spans_in", "told_by", "trace_id_of"]
 
 _FAILED = ("ERROR", "STATUS_CODE_ERROR", "2")
+_STARTS = ("timestamp", "start_time", "startTimeUnixNano", "startTime", "started_at")
+_AGENTS = {"generation": "LLM", "response": "LLM", "function": "TOOL", "agent": "AGENT"}
 BATCHES = ("resourceSpans", "resource_spans", "batches")
 """The keys under which a batch of OTLP stands; Tempo has its own."""
 
@@ -51,11 +53,11 @@ def _spans(given: list[Any]) -> Iterator[Span]:
 
 
 def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
-    told = as_map(decoded(raw.get("span_attributes") or raw.get("attributes")))
+    told = told_by(raw)
     told = raw if not told and is_attributes(raw) else _dotted(raw, told)
     attributes = of.flat(told)
     context = as_map(raw.get("context") or raw.get("spanContext"))
-    name = str(first(raw, "span_name", "name") or "")
+    name = str(first(raw, "span_name", "name", "operationName", "workflow_name") or "")
     kind = of.kind_in(attributes, name, raw.get("span_kind"))
     events = as_list(raw.get("events"))
     error = _error(raw, attributes, events, _origin(kind, name))
@@ -65,13 +67,14 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
     kind = "TOOL" if event else kind
     above = first(raw, "parent_span_id", "parent_id", "parentSpanId", "parentId")
     above = above or first(as_map(raw.get("parentSpanContext")), "spanId", "span_id")
-    id = first(raw, "span_id", "spanId", "id") or first(context, "span_id", "spanId")
+    above = above or next((get(each, "spanID") for each in as_list(raw.get("references"))), None)
+    id = first(raw, "span_id", "spanId", "spanID", "id") or first(context, "span_id", "spanId")
     return Span(
         id=str(first(context, "span_id", "spanId") or id or f"span-{number}"),
         parent=parent or str(above or ""),
         name=name,
         kind=kind,
-        start=_time(first(raw, "timestamp", "start_time", "startTimeUnixNano", "startTime")),
+        start=_time(first(raw, *_STARTS)),
         given=Later(lambda _: of.given_in(attributes, events, kind)),
         said=Later(lambda _: of.said_in(attributes, events, kind)),
         error=error if ended is None else None,
@@ -83,6 +86,26 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
         tools=of.tools_in(attributes) if kind in ("LLM", "AGENT") else (),
         finish=of.finish_told(attributes) if kind == "LLM" else None,
     )
+
+
+def told_by(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a span says about its work: under its attributes, its tags or its data."""
+    for key in ("span_attributes", "attributes", "tags"):  # the last is Jaeger's and Zipkin's
+        held = decoded(raw.get(key))
+        if isinstance(held, Mapping) and held:
+            return held
+        if isinstance(held, list) and held and "key" in as_map(held[0]):
+            return _plain(held)
+    data = as_map(raw.get("span_data"))  # OpenAI's Agents SDK
+    if not data:
+        return {}
+    held = as_map(first(data, "response", "_response"))
+    return {
+        "openinference.span.kind": _AGENTS.get(str(data.get("type")), "OTHER"),
+        "input.value": first(data, "input", "_input"),
+        "output.value": held or data.get("output"),
+        "tool.name": data.get("name") if data.get("type") == "function" else None,
+    }
 
 
 def _dotted(raw: Mapping[str, Any], told: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -110,12 +133,14 @@ def _error(
     raw: Mapping[str, Any], attributes: Mapping[str, Any], events: list[Any], origin: str
 ) -> TraceError | None:
     status = as_map(raw.get("status"))
-    known = (as_map(as_map(event).get("attributes")) for event in events)
-    raised = next((each for each in known if isinstance(each.get("exception.type"), str)), None)
-    kind = "" if raised is None else raised["exception.type"].rpartition(".")[2]
     code = first(raw, "status_code", "statusCode")
     code = str(first(status, "status_code", "code") if code is None else code)
     failed = code.upper().rpartition(".")[2] in _FAILED
+    if not failed and not events:
+        return None
+    known = (as_map(as_map(event).get("attributes")) for event in events)
+    raised = next((each for each in known if isinstance(each.get("exception.type"), str)), None)
+    kind = "" if raised is None else raised["exception.type"].rpartition(".")[2]
     if not failed and kind not in ENDS:  # a pause leaves the status as it is
         return None
     if raised is not None:
@@ -140,7 +165,8 @@ def trace_id_of(span: Any) -> str | None:
     """Return the trace that a span belongs to."""
     told = as_map(span)
     context = as_map(told.get("context") or told.get("spanContext"))
-    id = first(told, "trace_id", "traceId", "context.trace_id")
+    id = first(told, "trace_id", "traceId", "traceID", "context.trace_id")
+    id = told.get("id") if id is None and told.get("object") == "trace" else id
     id = id if id is not None else first(context, "trace_id", "traceId")
     return id if isinstance(id, str) else None
 

@@ -19,6 +19,7 @@ __all__ = [
     "once",
     "result_of",
     "steps_of",
+    "text_of",
 ]
 
 _FAILED: Final = frozenset({"error", "failed", "failure"})
@@ -33,6 +34,7 @@ _CALL_IDS: Final = (
 )
 _RESULTS: Final = (
     *("content", "output", "response", "result", "value", "text", "outputText", "blocks"),
+    "outputs",
 )
 # One key that holds the whole part, in Gemini's and in Bedrock's way.
 _WRAPPED_CALLS: Final = ("functionCall", "function_call", "toolUse", "toolCall", "tool_call")
@@ -97,9 +99,13 @@ def _take_part(found: Content, part: Mapping[str, Any]) -> None:
         if isinstance(part.get(key), Mapping):
             found.results.append(result_of(part[key]))
             return
-    if kind.endswith(_RETURNING):
+    if kind.endswith(_RETURNING) or (not kind and ("call_id" in part or "outputs" in part)):
         found.results.append(result_of(part))
-    elif kind in ("tool_use", "tool_call", "function_call") or kind.endswith("_tool_use"):
+    elif (
+        kind in ("tool_use", "tool_call", "function_call")
+        or kind.endswith("_tool_use")
+        or (not kind and "name" in part and "arguments" in part)
+    ):
         found.calls += _listed(call_of(part))
     elif kind.startswith("tool") and ("toolCallId" in part or "toolInvocation" in part):
         _take_invocation(found, part)
@@ -108,7 +114,7 @@ def _take_part(found: Content, part: Mapping[str, Any]) -> None:
     elif kind in _THOUGHTS or part.get("thought") is True:
         found.thoughts.append(_thought(part))
     else:
-        found.texts += _listed(_text_of(part))
+        found.texts += _listed(_said_in(part))
 
 
 def _take_invocation(found: Content, part: Mapping[str, Any]) -> None:
@@ -127,7 +133,7 @@ def _thought(part: Mapping[str, Any]) -> str:
     return as_text(said)
 
 
-def _text_of(part: Mapping[str, Any]) -> str | None:
+def _said_in(part: Mapping[str, Any]) -> str | None:
     """Return the text of a part, under its key; a picture has none."""
     said = first(part, "text", "content", "output_text", "refusal")
     if isinstance(said, Mapping):  # {"type": "text", "text": {"value": …}}
@@ -156,7 +162,7 @@ def call_of(raw: Any) -> TraceCall | None:
 
 def result_of(raw: Any) -> Observation:
     """Return a tool's result, in any client's shape."""
-    asked = first(raw, "tool_call")
+    asked = first(raw, "tool_call", "call")
     name = first(raw, "name", "toolName", "tool_name", "tool")
     function = get(raw, "function")
     name = function if name is None and isinstance(function, str) else name
@@ -167,7 +173,7 @@ def result_of(raw: Any) -> Observation:
         ids = as_list(get(raw, "tool_call_ids"))
         id = ids[0] if ids else get(raw, "id") if get(raw, "role") is None else None
     failure = failed_by(raw)
-    text = _result_text(first(raw, *_RESULTS))
+    text = text_of(first(raw, *_RESULTS))
     return Observation(
         text or failure or "",
         name if isinstance(name, str) else None,
@@ -195,15 +201,15 @@ def failed_by(raw: Any) -> str | None:
     return "failed" if flagged or failed or state or wrapped or retried else None
 
 
-def _result_text(value: Any, depth: int = 0) -> str:
+def text_of(value: Any, depth: int = 0) -> str:
     """Return a result as text; what it is wrapped in is taken off."""
     if isinstance(value, str):
         inner = decoded(value) if _WRAPPED.match(value) else value
         wrapped = isinstance(inner, (list, Mapping)) and _is_wrapped(inner)
-        return _result_text(inner, depth + 1) if wrapped and depth < _DEEPEST else value
+        return text_of(inner, depth + 1) if wrapped and depth < _DEEPEST else value
     if isinstance(value, Mapping) and _is_wrapped(value):
         key = next(key for key in ("value", "result", "text", "content") if key in value)
-        return _result_text(value[key], depth + 1) if depth < _DEEPEST else as_text(value)
+        return text_of(value[key], depth + 1) if depth < _DEEPEST else as_text(value)
     if isinstance(value, (list, tuple)) and value and all(map(_is_part, value)):
         return "\n".join(text for each in value if (text := _part_text(each)))
     return as_text(value)
@@ -228,7 +234,7 @@ def _is_part(value: Any) -> bool:
 def _part_text(part: Any) -> str:
     if isinstance(part, str):
         return part
-    return _text_of(part) or as_text(part.get("json"))
+    return _said_in(part) or as_text(part.get("json"))
 
 
 def steps_of(value: Mapping[str, Any], content: Any) -> list[list[Any]]:

@@ -157,12 +157,11 @@ class _Reading:
 
     def _is_tool(self, span: Span) -> bool:
         """Tell a tool's span by its name, where the platform has no kind for it."""
-        if span.kind != "CHAIN" or not self.steps or span.is_bare:
+        if span.kind != "CHAIN" or not self.steps or not self.steps[-1].calls:
             return False
         name = _bare(span.name)
-        return any(call.name == name for call in self.steps[-1].calls) and any(
-            (span.given is not None, span.error is not None)
-        )
+        named = any(call.name == name for call in self.steps[-1].calls)
+        return named and not span.is_bare and (span.given is not None or span.error is not None)
 
     def _run(self, span: Span) -> None:
         """Take what a run was asked, and what it answered."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from loopmend.traces.readers.messages import Said, messages_in, said_by_model
+from loopmend.traces.readers.messages import Said, messages_in
+from loopmend.traces.readers.parts import once
+from loopmend.traces.readers.values import as_text, decoded
 from loopmend.traces.trace import Tokens, TraceError
 from loopmend.traces.unread import Lazily
 
-__all__ = ["ENDS", "Span", "error_of", "in_tree", "without_twins"]
+__all__ = ["ENDS", "Span", "error_of", "in_tree", "said_by_model", "without_twins"]
 
 # What is raised to end a run, to pause it or to jump, and is no error.
 ENDS: Final = {
@@ -21,6 +23,9 @@ ENDS: Final = {
 }
 _RAISED: Final = re.compile(r"(\w+)\(['\"]?(.*?)['\"]?\)", re.DOTALL)
 _NOTHING: Final = ("", "None", "null")
+_WRAPPERS: Final = frozenset(
+    {"messages", "message", "choices", "candidates", "generations", "output", "update", "role"}
+)
 
 
 @dataclass(slots=True)
@@ -80,6 +85,29 @@ class Span:
 
 for _name in ("given", "said"):  # models get the whole conversation again with each call
     setattr(Span, _name, Lazily(Span.__dict__[_name]))
+
+
+def _is_data(value: Any) -> bool:
+    """Tell whether a value is a reply's own JSON, and no wrapper in which no reply was found."""
+    if isinstance(value, Mapping):
+        return bool(value) and not _WRAPPERS & set(value)
+    return isinstance(value, list) and bool(value)
+
+
+def said_by_model(value: Any) -> Said:
+    """Return a model's reply as one message, however many pieces it is kept in."""
+    pieces = [said for said in messages_in(value, "assistant") if said.role == "assistant"]
+    if len(pieces) == 1:
+        return pieces[0]
+    if not pieces and _is_data(decoded(value)):
+        return Said("assistant", as_text(value))  # a reply in JSON, as its schema asked for
+    whole = Said("assistant")
+    for said in pieces:
+        whole.text = "\n".join(filter(None, (whole.text, said.text)))
+        whole.thought = "\n".join(filter(None, (whole.thought, said.thought))) or None
+        whole.calls = once(whole.calls, said.calls)
+        whole.tokens, whole.finish = whole.tokens or said.tokens, said.finish or whole.finish
+    return whole
 
 
 def error_of(told: str, origin: str) -> TraceError:

@@ -34,6 +34,8 @@ _AROUND: Final = (
 REPLIES: Final = ("response", "completion", "output", "outputs")
 """What a row may keep a reply in."""
 _DEEPEST: Final = 3
+_MOST_KEYS: Final = 100
+"""A row has fewer keys; what has more holds runs under their names."""
 # What a session's log wraps each message in: Claude Code, Codex.
 _LOGGED: Final = ("message", "payload")
 
@@ -64,7 +66,35 @@ def talk_in(value: Mapping[str, Any], depth: int = 0) -> list[Any] | None:
             return [*asked, *reply]
     if reply and isinstance(value.get("input"), str):
         return [{"role": "user", "content": value["input"]}, *reply]
-    return reply or None
+    return reply or _steps_in(value) or _only_talk_in(value, depth)
+
+
+def _only_talk_in(value: Mapping[str, Any], depth: int) -> list[Any] | None:
+    """Return the one conversation that stands under a key that nobody knows."""
+    found: list[list[Any]] = []
+    for held in map(decoded, value.values() if len(value) <= _MOST_KEYS else ()):
+        if isinstance(held, list) and len(held) > 1 and all(map(is_message, held)):
+            found.append(held)
+        elif isinstance(held, Mapping) and depth < _DEEPEST:
+            found += [inner] if (inner := talk_in(held, depth + 1)) is not None else []
+    return found[0] if len(found) == 1 else None
+
+
+def _steps_in(value: Mapping[str, Any]) -> list[Any] | None:
+    """Return the messages of a run that is kept as steps, as smolagents' memory keeps it."""
+    listed = [as_map(step) for step in as_list(value.get("steps"))]
+    if not any("model_output" in step for step in listed):
+        return None
+    said: list[Any] = []
+    for step in listed:
+        if isinstance(step.get("task"), str):
+            said.append({"role": "user", "content": step["task"]})
+        if "model_output" in step:
+            calls = as_list(step.get("tool_calls"))
+            said.append({"role": "assistant", "content": step["model_output"], "tool_calls": calls})
+            seen = {"content": step.get("observations"), "error": step.get("error")}
+            said += [{"role": "tool", **seen}] if any(seen.values()) else []
+    return said
 
 
 def _reply_in(value: Mapping[str, Any]) -> list[Any]:
@@ -90,7 +120,8 @@ def _is_response(value: Mapping[str, Any]) -> bool:
 def logged_in(value: Any) -> Mapping[str, Any] | None:
     """Return the message in a line of a session's log, which tells its type and its time."""
     told = as_map(value)
-    if not ("timestamp" in told and isinstance(told.get("type"), str)):
+    placed = any(key in told for key in ("timestamp", "sessionId", "session_id"))
+    if not (placed and isinstance(told.get("type"), str)):
         return None
     held = (told.get(key) for key in _LOGGED)
     return next((each for each in held if isinstance(each, Mapping) and is_message(each)), None)

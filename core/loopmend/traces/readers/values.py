@@ -22,6 +22,7 @@ __all__ = [
     "tokens_in",
 ]
 
+_DECODE: Final = json.JSONDecoder().decode
 _TWICE: Final = 3
 """How often JSON is written into JSON: platforms that store strings store strings of strings."""
 _STARTS: Final = ("{", "[", '"')
@@ -93,7 +94,7 @@ def decoded(value: Any) -> Any:
 def parsed(text: str) -> Any:
     """Return what a text holds as JSON, or the text if it is none."""
     try:
-        return json.loads(text)
+        return _DECODE(text)
     except (ValueError, RecursionError):
         return text
 

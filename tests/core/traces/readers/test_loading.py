@@ -177,13 +177,13 @@ SAMPLE = {"id": 1, "epoch": 1, "messages": TALK}
 
 
 def test_archives(tmp_path: Path) -> None:
-    """The samples of an archive are read; of another archive nothing is."""
+    """The samples of Inspect's archives are read, and what is wrong with them is told."""
     packed = archive(**{"header.json": {}, "samples/1_epoch_1.json": SAMPLE})
     path = tmp_path / "log.eval"
     path.write_bytes(packed)
     assert (answers(packed), answers(path)) == (["4"], ["4"])
-    assert reasons(archive(**{"a.txt": "x"})) == ["holds no samples of Inspect"]
-    assert "is not JSON" in reasons(archive(**{"samples/1.json": "{torn"}))[0]
+    assert reasons(archive(**{"header.json": {}})) == ["holds no samples of Inspect"]
+    assert "neither JSON" in reasons(archive(**{"samples/1.json": "{torn"}))[0]
     assert "broken archive" in reasons(packed[:-30])[0]
     broken = packed.replace(b"samples/1_epoch_1.json", b"samples/2_epoch_1.json", 1)
     assert "is broken" in reasons(broken)[0]

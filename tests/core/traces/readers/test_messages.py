@@ -10,7 +10,7 @@ import pytest
 
 from loopmend import Trace, classify_trace
 from loopmend.traces import Observation, Tokens, TraceCall
-from loopmend.traces.readers.messages import said_by_model
+from loopmend.traces.readers.spans import said_by_model
 
 ASK = "Where is Oslo?"
 ANSWER = "In Norway."
@@ -329,6 +329,14 @@ def test_replies_in_wrappers(reply: Any) -> None:
     assert said_by_model(reply).text == ANSWER
 
 
+@pytest.mark.parametrize("key", ["completion", "gen_ai.event.content"])
+def test_replies_under_any_key(key: str) -> None:
+    """A message is one whatever its wrapper calls it, alone, listed or in a choice."""
+    said = {"role": "assistant", "content": ANSWER}
+    for held in (said, [said], [{"message": said, "finish_reason": "stop"}]):
+        assert said_by_model({"model": "m", "n": [], key: held}).text == ANSWER
+
+
 @pytest.mark.parametrize("reply", ['{"quality": "good"}', '[{"quality": "good"}]'])
 def test_replies_in_json(reply: str) -> None:
     """What a model says in a schema's JSON is its text; an empty response says nothing."""
@@ -473,3 +481,20 @@ def test_deep_messages() -> None:
     for _ in range(50):
         inner = {"role": "assistant", "content": inner}
     assert len(Trace.from_messages([inner]).steps) == 1
+
+
+def test_items_of_one_reply() -> None:
+    """What a provider lists piece by piece is one step, with its thoughts, calls and results."""
+    used = {"type": "server_tool_use", "id": "1", "name": "search", "input": {}}
+    found = {"type": "tool_result", "tool_use_id": "1", "content": "found"}
+    trace = Trace.from_messages(
+        [
+            {"type": "reasoning", "summary": [{"text": "first"}]},
+            {"type": "reasoning", "summary": [{"text": "then"}]},
+            {"type": "message", "role": "assistant", "content": [used, found]},
+        ]
+    )
+    [step] = trace.steps
+    assert step.thought == "first\nthen"
+    assert [call.name for call in step.calls] == ["search"]
+    assert [seen.text for seen in step.observations] == ["found"]
