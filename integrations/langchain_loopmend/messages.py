@@ -27,7 +27,9 @@ from loopmend.reading import Toolbox
 __all__ = [
     "ENDED",
     "as_messages",
+    "as_reply",
     "as_text",
+    "asked_of",
     "core_messages",
     "ended",
     "ended_by",
@@ -207,6 +209,11 @@ def _arguments(given: Any) -> dict[str, Any]:
     return given if isinstance(given, dict) else {"__arg1": given}
 
 
+def as_reply(reply: Any) -> AIMessage:
+    """Return what a model of either kind replied as a message."""
+    return reply if isinstance(reply, AIMessage) else AIMessage(text_of(reply))
+
+
 def is_users(message: BaseMessage) -> bool:
     """Tell whether the user said it, and not LangChain in their place, as a summary is."""
     return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
@@ -215,6 +222,12 @@ def is_users(message: BaseMessage) -> bool:
 def question_of(messages: Sequence[BaseMessage]) -> str:
     """Return what the user said last."""
     return next((text_of(m) for m in reversed(messages) if is_users(m)), "")
+
+
+def asked_of(messages: Sequence[BaseMessage]) -> dict[str, Any]:
+    """Return what `Mending.start` wants to know of a conversation."""
+    answered = bool(messages) and isinstance(messages[-1], ToolMessage)
+    return {"question": question_of(messages), "after_tool_result": answered}
 
 
 def mended(reply: AIMessage, done: Done) -> AIMessage:

@@ -12,21 +12,21 @@ from langchain_core.callbacks import (
     CallbackManagerForLLMRun,
 )
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from typing_extensions import override
 
 from langchain_loopmend.decoding import structured_model, takes_schema
-from langchain_loopmend.mending import Constrain, Exchange, Mender, Way, at_once
+from langchain_loopmend.mending import Constrain, Exchange, Mender, at_once
 from langchain_loopmend.messages import (
     as_messages,
+    as_reply,
+    asked_of,
     ended,
     has_media,
     mended,
-    question_of,
     settled,
-    text_of,
 )
 from langchain_loopmend.parsing_retry import ParsingRetry
 from langchain_loopmend.schemas import bound_tools, tool_schemas, toolbox
@@ -62,7 +62,6 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
 
     @override
     def bind_tools(self, tools: Iterable[Any], **kwargs: Any) -> ToolCallRetry:
-        """Return a copy whose model is bound to the tools; the copy knows them, too."""
         offered = list(tools)
         try:
             bound = cast("Any", self.llm).bind_tools(offered, **kwargs)
@@ -98,8 +97,8 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        config = _config(run_manager, CallbackManager)
-        return _result(at_once(self._mend(messages, Way(config, _passed(stop, kwargs)))))
+        config, passed = _config(run_manager, CallbackManager), _passed(stop, kwargs)
+        return _result(at_once(self._mend(messages, config, passed=passed)))
 
     @override
     async def _agenerate(
@@ -109,26 +108,22 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        config = _config(run_manager, AsyncCallbackManager)
-        return _result(await self._mend(messages, Way(config, _passed(stop, kwargs), waits=True)))
+        config, passed = _config(run_manager, AsyncCallbackManager), _passed(stop, kwargs)
+        return _result(await self._mend(messages, config, passed=passed, waits=True))
 
     @override
-    async def _mend(self, input: LanguageModelInput, way: Way) -> AIMessage:
+    async def _mend(self, input: Any, config: Any, **how: Any) -> AIMessage:
         messages = as_messages(input)
-        exchange = Exchange(self.llm, input, way)
+        exchange = Exchange(self.llm, input, config, **how)
         exchange.mending = Mending(
             None if self.tools is None else toolbox(self.tools),
             policy=RetryPolicy(self.max_retries, self.salvage, self.constrain),
             can_constrain=takes_schema(self.llm) and not has_media(messages),
         )
-        answered = bool(messages) and isinstance(messages[-1], ToolMessage)
-        start = exchange.mending.start(question_of(messages), after_tool_result=answered)
-        outcome = await exchange.run(start)
-        last = exchange.reply
-        if last is not None and not isinstance(last, AIMessage):
-            last = AIMessage(text_of(last))
+        outcome = await exchange.run(exchange.mending.start(**asked_of(messages)))
         if isinstance(outcome, Done):
-            return mended(last, outcome)
+            return mended(as_reply(exchange.reply), outcome)
+        last = None if exchange.reply is None else as_reply(exchange.reply)
         return settled(outcome, self.on_failure, ended(last, outcome))
 
 

@@ -9,7 +9,7 @@ from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, OmitFromInput
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.mending import Constrain, Way, at_once
+from langchain_loopmend.mending import Constrain, at_once
 from langchain_loopmend.middleware.model_exchange import (
     Handler,
     ModelExchange,
@@ -99,17 +99,14 @@ class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
     ) -> Result:
-        """Call the model until its reply can be used."""
-
         async def handle(asked: ModelRequest[Any]) -> Response:
             return handler(asked)
 
-        return at_once(ModelExchange(self._setup, request, handle, Way()).result())
+        return at_once(ModelExchange(self._setup, request, handle).result())
 
     @override
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Result:
-        """Call the model until its reply can be used, without blocking."""
-        return await ModelExchange(self._setup, request, handler, Way(waits=True)).result()
+        return await ModelExchange(self._setup, request, handler, waits=True).result()
 
 
 class ToolCallingMiddleware(NormalizationMiddleware):
