@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import (
@@ -20,9 +20,8 @@ from langchain_core.messages import (
 from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.prompt_values import PromptValue
 
-from loopmend import Done, GaveUp, Message, ReadingConfig, Reply, StopReason, Turn, read_response
+from loopmend import Done, GaveUp, Message, Reply, StopReason
 from loopmend.mending import NativeCall, OnFailure
-from loopmend.reading import Toolbox
 
 __all__ = [
     "ENDED",
@@ -42,8 +41,6 @@ __all__ = [
     "messages_of",
     "put_together",
     "question_of",
-    "read_generation",
-    "read_message",
     "reply_of",
     "reply_of_generation",
     "settled",
@@ -51,9 +48,6 @@ __all__ = [
     "with_calls",
     "without_calls",
 ]
-
-Protocol = Literal["native", "text"]
-"""How calls were asked for: through the provider's interface, or in the text."""
 
 ENDED: Final = "loopmend_ended"
 """Where the metadata of an answer say why loopmend, not the model, ended the run."""
@@ -98,39 +92,12 @@ def has_media(messages: Iterable[BaseMessage]) -> bool:
     )
 
 
-def read_generation(
-    generation: Generation, tools: Toolbox | None, config: ReadingConfig
-) -> tuple[str, Turn]:
-    """Read what a chain passes to a parser; calls in the text are what was asked for."""
-    reply = reply_of_generation(generation)
-    return reply.text, _read(reply, tools, config, "text")
-
-
 def reply_of_generation(generation: Generation) -> Reply:
     """Return what a chain passes to a parser as the core takes it."""
     message = generation.message if isinstance(generation, ChatGeneration) else None
     if isinstance(message, AIMessage):
         return reply_of(message)
     return Reply(generation.text, finish_reason=finish_reason(generation.generation_info))
-
-
-def read_message(
-    message: AIMessage, tools: Toolbox | None, config: ReadingConfig, protocol: Protocol
-) -> Turn:
-    """Read a chat model's reply."""
-    return _read(reply_of(message), tools, config, protocol)
-
-
-def _read(reply: Reply, tools: Toolbox | None, config: ReadingConfig, protocol: Protocol) -> Turn:
-    return read_response(
-        reply.text,
-        calls=reply.calls,
-        broken_calls=reply.broken_calls,
-        finish_reason=reply.finish_reason,
-        tools=tools,
-        protocol=protocol,
-        config=config,
-    )
 
 
 def reply_of(message: BaseMessage | str) -> Reply:

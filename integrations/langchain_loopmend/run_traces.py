@@ -8,7 +8,8 @@ from typing import Any, Final, Union
 
 from langchain_core.messages import AIMessage
 
-from langchain_loopmend.messages import read_message, text_of
+from langchain_loopmend.messages import reply_of as message_reply
+from langchain_loopmend.messages import text_of
 from langchain_loopmend.run_values import (
     answer_of,
     calls_in,
@@ -233,9 +234,8 @@ def _read(draft: _Draft, *, native: bool, after_result: bool) -> Turn | None:
     config = _AFTER_RESULT if after_result else _CONFIG
     if isinstance(reply, AIMessage):
         by_call = native or draft.native or bool(reply.invalid_tool_calls)
-        return read_message(
-            _capped(reply, draft.text), None, config, "native" if by_call else "text"
-        )
+        said = message_reply(_capped(reply, draft.text))
+        return said.read(None, "native" if by_call else "text", config)
     return read_turn(draft.text[:MOST_READ], config=config)
 
 

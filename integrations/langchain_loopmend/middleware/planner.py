@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langgraph.runtime import Runtime
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.messages import ended_by, read_message, text_of
+from langchain_loopmend.messages import ended_by, reply_of, text_of
 from loopmend import Planner, ReadingConfig, StopReason
 from loopmend.contracts import PlannedAction, TaskStateInput, to_data
 from loopmend.planning import observe_conversation
@@ -162,4 +162,4 @@ def _broken_in_a_row(messages: list[Any]) -> int:
 def _is_broken(message: AIMessage | ToolMessage) -> bool:
     if not isinstance(message, AIMessage):
         return False
-    return read_message(message, None, _QUIET, "native").failure is not None
+    return reply_of(message).read(None, "native", _QUIET).failure is not None
