@@ -56,7 +56,6 @@ class GaveUpFinish(AgentFinish):
     @classmethod
     @override
     def is_lc_serializable(cls) -> bool:
-        """Whether it can be dumped: no, it belongs to one run."""
         return False
 
 

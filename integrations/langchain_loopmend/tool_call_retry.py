@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, cast
 
-from langchain_core.callbacks import (
-    AsyncCallbackManager,
-    AsyncCallbackManagerForLLMRun,
-    CallbackManager,
-    CallbackManagerForLLMRun,
-)
+from langchain_core.callbacks import AsyncCallbackManager, CallbackManager
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from typing_extensions import override
@@ -91,25 +86,17 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
 
     @override
     def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        config, passed = _config(run_manager, CallbackManager), _passed(stop, kwargs)
-        return _result(at_once(self._mend(messages, config, passed=passed)))
+        how = _how(stop, run_manager, CallbackManager, kwargs)
+        return _result(at_once(self._mend(messages, **how)))
 
     @override
     async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        config, passed = _config(run_manager, AsyncCallbackManager), _passed(stop, kwargs)
-        return _result(await self._mend(messages, config, passed=passed, waits=True))
+        how = _how(stop, run_manager, AsyncCallbackManager, kwargs)
+        return _result(await self._mend(messages, **how, waits=True))
 
     @override
     async def _mend(self, input: Any, config: Any, **how: Any) -> AIMessage:
@@ -127,17 +114,14 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
         return settled(outcome, self.on_failure, ended(last, outcome))
 
 
-def _config(run_manager: Any, manager: type[CallbackManager | AsyncCallbackManager]) -> Any:
-    """Return a config whose runs are children of a model's run, which has no way to make one."""
+def _how(stop: Any, run_manager: Any, manager: Any, passed: dict[str, Any]) -> dict[str, Any]:
+    """Return how to ask in runs that are children of a model's, which has no way to make one."""
+    passed = passed if stop is None else {**passed, "stop": stop}
     if run_manager is None:
-        return {}
+        return {"config": {}, "passed": passed}
     child = manager([], parent_run_id=run_manager.run_id)
     child.set_handlers(run_manager.inheritable_handlers)
-    return {"callbacks": child}
-
-
-def _passed(stop: list[str] | None, given: dict[str, Any]) -> dict[str, Any]:
-    return given if stop is None else {**given, "stop": stop}
+    return {"config": {"callbacks": child}, "passed": passed}
 
 
 def _result(reply: AIMessage) -> ChatResult:

@@ -60,7 +60,6 @@ class CapAnswerMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
 
     @override
     def after_agent(self, state: LoopGuardState, runtime: Any) -> dict[str, Any] | None:
-        """Replace the sentence of a limit, if that is how the run ended."""
         messages = state["messages"]
         if not messages or not _is_limits(messages[-1]):
             return None
@@ -73,7 +72,6 @@ class CapAnswerMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
 
     @override
     async def aafter_agent(self, state: LoopGuardState, runtime: Any) -> dict[str, Any] | None:
-        """Replace the sentence of a limit, if that is how the run ended."""
         return self.after_agent(state, runtime)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Union, cast
+from typing import Any, cast
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain.agents.structured_output import StructuredOutputError
@@ -26,17 +26,14 @@ from langchain_loopmend.messages import (
     settled,
 )
 from langchain_loopmend.middleware.arrivals import Listening, as_it_arrived, listen
+from langchain_loopmend.middleware.model_calls import Handler, Response, Result
 from langchain_loopmend.middleware.structured_answers import StructuredAnswers
 from langchain_loopmend.schemas import ToolboxCache
 from loopmend import Ask, Done, Failure, GaveUp, Mending, RetryPolicy
 from loopmend.mending import OnFailure, Retry, constrained, is_clean
 from loopmend.reading import Toolbox
 
-__all__ = ["Handler", "ModelExchange", "Response", "Result", "Setup"]
-
-Response = ModelResponse[Any]
-Result = Union[ModelResponse[Any], ExtendedModelResponse[Any]]
-Handler = Callable[[ModelRequest[Any]], Awaitable[Response]]
+__all__ = ["ModelExchange", "Setup"]
 
 
 class Setup:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Annotated, Any
 
-from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain.agents.middleware import AgentState
 from langchain.agents.middleware.types import ModelRequest, OmitFromInput
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.mending import Constrain, at_once
-from langchain_loopmend.middleware.model_exchange import (
-    Handler,
-    ModelExchange,
-    Response,
-    Result,
-    Setup,
-)
+from langchain_loopmend.mending import Constrain
+from langchain_loopmend.middleware.model_calls import Handler, ModelCallMiddleware, Result
+from langchain_loopmend.middleware.model_exchange import ModelExchange, Setup
 from loopmend import FailurePattern, RetryPolicy
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import OnFailure, check_on_failure
@@ -30,7 +25,7 @@ class NormalizationState(AgentState[Any]):
     normalization: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput]]
 
 
-class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
+class NormalizationMiddleware(ModelCallMiddleware[NormalizationState]):
     """Corrects a model that narrates, says nothing, or calls tools in a way that cannot run.
 
     Without loopmend such a reply ends the run as if it were the answer. This middleware makes a
@@ -96,17 +91,8 @@ class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
         self._setup = Setup(policy, on_failure)
 
     @override
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
-    ) -> Result:
-        async def handle(asked: ModelRequest[Any]) -> Response:
-            return handler(asked)
-
-        return at_once(ModelExchange(self._setup, request, handle).result())
-
-    @override
-    async def awrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Result:
-        return await ModelExchange(self._setup, request, handler, waits=True).result()
+    async def _around(self, request: ModelRequest[Any], handler: Handler, *, waits: bool) -> Result:
+        return await ModelExchange(self._setup, request, handler, waits=waits).result()
 
 
 class ToolCallingMiddleware(NormalizationMiddleware):
