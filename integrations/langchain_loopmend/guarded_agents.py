@@ -15,6 +15,7 @@ from langchain_core.runnables import (
     RunnablePassthrough,
 )
 from pydantic import BaseModel, ConfigDict
+from typing_extensions import override
 
 from langchain_loopmend.messages import ENDED
 from loopmend import LoopPolicy, StopReason
@@ -50,9 +51,9 @@ class LoopStop(AgentFinish):
     """Why, in a trace's terms."""
 
     @classmethod
+    @override
     def is_lc_serializable(cls) -> bool:
-        """Whether it can be dumped: no, it belongs to one run."""
-        return False
+        return False  # it belongs to one run
 
 
 class _Guarded(BaseModel):
@@ -169,11 +170,10 @@ def _last_word(agent: Runnable[Any, Any], given: dict[str, Any]) -> str | None:
 
 
 def _calls(steps: Steps) -> list[CallResult]:
-    return [CallResult(action.tool, action.tool_input, _text(seen)) for action, seen in steps]
-
-
-def _text(seen: Any) -> str:
-    return written(seen) if isinstance(seen, (dict, list)) else str(seen)
+    told = (written(seen) if isinstance(seen, (dict, list)) else str(seen) for _, seen in steps)
+    return [
+        CallResult(a.tool, a.tool_input, text) for (a, _), text in zip(steps, told, strict=True)
+    ]
 
 
 def _question(given: dict[str, Any]) -> str:

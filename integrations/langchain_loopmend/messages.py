@@ -30,7 +30,6 @@ __all__ = [
     "as_text",
     "asked_of",
     "core_messages",
-    "ended",
     "ended_by",
     "finish_reason",
     "has_media",
@@ -142,7 +141,7 @@ def is_whole(arguments: str | None) -> bool:
 
 def core_messages(messages: Iterable[BaseMessage]) -> list[Message]:
     """Return a conversation as the core takes it."""
-    return [_core_message(message) for message in messages]
+    return list(map(_core_message, messages))
 
 
 def _core_message(message: BaseMessage) -> Message:
@@ -205,23 +204,21 @@ def mended(reply: AIMessage, done: Done) -> AIMessage:
     return with_calls(reply, content, _tool_calls(done.calls or ()))
 
 
-def ended(reply: AIMessage | None, gave_up: GaveUp) -> AIMessage:
-    """Return what to answer after giving up: no calls, and a mark for whoever reads the trace."""
-    if reply is None or text_of(reply).strip() != gave_up.answer or reply.tool_calls:
-        reply = with_calls(reply or AIMessage(""), gave_up.answer, [])
-    metadata = {**reply.response_metadata, ENDED: StopReason.PARSE_FAIL.value}
-    return reply.model_copy(update={"response_metadata": metadata})
-
-
 def settled(
-    gave_up: GaveUp, on_failure: OnFailure, reply: AIMessage, error: Any = None
+    reply: AIMessage | None, gave_up: GaveUp, on_failure: OnFailure, error: Any = None
 ) -> AIMessage:
-    """Return the reply to use after giving up, as an `on_failure` option says.
+    """Return what to use after giving up, as an `on_failure` option says.
+
+    By itself that is the last reply, without calls and with a mark for whoever reads the trace.
 
     Raises:
         TypeError: A function returned something else.
     """
-    chosen = gave_up.concluded(on_failure, reply, error)
+    if reply is None or text_of(reply).strip() != gave_up.answer or reply.tool_calls:
+        reply = with_calls(reply or AIMessage(""), gave_up.answer, [])
+    metadata = {**reply.response_metadata, ENDED: StopReason.PARSE_FAIL.value}
+    marked = reply.model_copy(update={"response_metadata": metadata})
+    chosen = gave_up.concluded(on_failure, marked, error)
     if not isinstance(chosen, AIMessage):
         msg = f"`on_failure` must return an AIMessage, not {type(chosen).__name__}"
         raise TypeError(msg)

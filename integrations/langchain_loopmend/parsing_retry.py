@@ -56,7 +56,7 @@ class GaveUpFinish(AgentFinish):
     @classmethod
     @override
     def is_lc_serializable(cls) -> bool:
-        return False
+        return False  # it belongs to one run
 
 
 class ParsedExchange(Exchange):

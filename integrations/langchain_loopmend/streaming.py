@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.output_parsers import BaseCumulativeTransformOutputParser
+from langchain_core.output_parsers import BaseTransformOutputParser
 from langchain_core.outputs import ChatGeneration, Generation
-from pydantic import field_validator
+from pydantic import ConfigDict
 from typing_extensions import override
 
 from langchain_loopmend.messages import put_together, text_of
@@ -71,9 +71,7 @@ class StreamingParser:
             yield part
 
 
-class TurnOutputParser(
-    StreamingParser, ReadingOutputParser[Turn], BaseCumulativeTransformOutputParser[Turn]
-):
+class TurnOutputParser(StreamingParser, ReadingOutputParser[Turn], BaseTransformOutputParser[Turn]):
     r"""Reads a reply into a `Turn` and streams what is already known.
 
     The last turn of a stream is that of the whole reply, with its repairs and places. An
@@ -88,33 +86,15 @@ class TurnOutputParser(
     (ToolCall(name='search', arguments='Oslo', type='tool_call'),)
     """
 
-    @field_validator("diff")
-    @classmethod
-    def _no_diff(cls, diff: bool) -> bool:  # noqa: FBT001 - pydantic's signature
-        if diff:
-            msg = "turns are streamed whole: `diff` is not supported"
-            raise ValueError(msg)
-        return diff
+    model_config = ConfigDict(extra="forbid")  # which the other base class would ignore
 
     @override
     def _result(self, text: str, turn: Turn) -> Turn:
         return turn
 
     @override
-    def parse_result(self, result: list[Generation], *, partial: bool = False) -> Turn:
-        """Read a reply, or what has arrived of it; a partial reply never fails."""
-        if not partial:
-            return super().parse_result(result)
-        reader = self._reader()
-        last = [*reader.feed(result[0].text)]
-        return last[-1] if last else Turn()
-
-    @override
     def _arrivals(self) -> Arrivals:
         return _Turns(self)
-
-    def _reader(self) -> TurnReader:
-        return TurnReader(tools=self.toolbox, config=self._config)
 
     @property
     def _type(self) -> str:
@@ -125,7 +105,7 @@ class _Turns(Arrivals):
     def __init__(self, parser: TurnOutputParser) -> None:
         super().__init__()
         self._parser = parser
-        self._reader = parser._reader()  # noqa: SLF001 - part of the parser
+        self._reader = TurnReader(tools=parser.toolbox, config=parser._config)  # noqa: SLF001
 
     @override
     def feed(self, chunk: str | BaseMessage) -> Iterator[Turn]:

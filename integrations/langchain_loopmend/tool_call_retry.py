@@ -18,7 +18,6 @@ from langchain_loopmend.messages import (
     as_messages,
     as_reply,
     asked_of,
-    ended,
     has_media,
     mended,
     settled,
@@ -111,7 +110,7 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
         if isinstance(outcome, Done):
             return mended(as_reply(exchange.reply), outcome)
         last = None if exchange.reply is None else as_reply(exchange.reply)
-        return settled(outcome, self.on_failure, ended(last, outcome))
+        return settled(last, outcome, self.on_failure)
 
 
 def _how(stop: Any, run_manager: Any, manager: Any, passed: dict[str, Any]) -> dict[str, Any]:

@@ -169,6 +169,8 @@ class PydanticOutputParser(ValueReader, LangChainPydanticParser[Any], Generic[T]
     `people` is missing: an integer.
     """
 
+    model_config = ConfigDict(extra="forbid")  # which the other base class would ignore
+
     pydantic_object: Annotated[type[T], SkipValidation()]
 
     @property

@@ -18,7 +18,6 @@ from langchain_loopmend.mending import RETRY_EVENT, Exchange
 from langchain_loopmend.messages import (
     asked_of,
     core_messages,
-    ended,
     has_media,
     mended,
     messages_of,
@@ -224,7 +223,7 @@ class ModelExchange(Exchange):
             error.__cause__ = outcome.cause or self._error
             if on_failure == "return" and self._wanted is not None and self._wanted.raises:
                 raise self._error
-        return ModelResponse(result=[settled(outcome, on_failure, ended(last, outcome), error)])
+        return ModelResponse(result=[settled(last, outcome, on_failure, error)])
 
     def _reported(self, response: Response, outcome: str, refused: Sequence[Failure]) -> Result:
         if not refused:

@@ -31,14 +31,9 @@ class NormalizationMiddleware(ModelCallMiddleware[NormalizationState]):
     Without loopmend such a reply ends the run as if it were the answer. This middleware makes a
     call that the model wrote as text if it is complete and fits its tool. Otherwise it asks the
     model again, at most `max_retries` times per step, and has the provider decode by a schema of
-    the actions if it can. Refused replies never reach the state; `stream_mode="messages"` still
-    shows their tokens, and a custom event `loopmend_retry` says which to retract. The retries
-    happen inside the model node, so `ModelCallLimitMiddleware` does not count them.
-
-    It acts on narrated and empty replies, calls written as text, calls with broken or truncated
-    arguments (even if streaming hides that), unknown tools, and finish reasons such as Gemini's
-    `MALFORMED_FUNCTION_CALL`. An empty reply after a tool's result is a normal way to finish. The
-    tools are those that the model finally got, wherever the middleware is in the list.
+    the actions if it can. Refused replies never reach the state; a custom event `loopmend_retry`
+    tells who streams tokens which to retract. Put it anywhere in the list: it knows the tools that
+    the model finally got.
 
     Example:
         >>> from langchain.agents import create_agent
