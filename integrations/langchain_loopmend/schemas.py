@@ -47,12 +47,12 @@ class ToolboxCache:
     """Remembers the toolbox of the tools that were offered last, because describing takes time."""
 
     def __init__(self) -> None:
-        self._last: tuple[list[Any], Toolbox] = [], Toolbox(())
+        self._last: tuple[list[Any], Toolbox | None] = [], None
 
     def get(self, tools: list[Any]) -> Toolbox:
         """Return the toolbox of these tools."""
         known, made = self._last
-        if len(known) != len(tools) or not all(map(is_, known, tools)):
+        if made is None or len(known) != len(tools) or not all(map(is_, known, tools)):
             made = toolbox(tools)
             self._last = list(tools), made
         return made

@@ -168,8 +168,10 @@ class ModelExchange(Exchange):
     def put(self, step: Ask) -> ModelRequest[Any]:
         request: ModelRequest[Any] = self.input
         if step.schema is None:
+            if not step.messages:
+                return request
             added: list[Any] = messages_of(step.messages)
-            return request.override(messages=[*request.messages, *added]) if added else request
+            return request.override(messages=[*request.messages, *added])
         told = [] if request.system_message is None else [request.system_message]
         whole = [*core_messages([*told, *request.messages]), *step.messages]
         system, *rest = messages_of(constrained(whole, self._tools()))
