@@ -50,10 +50,10 @@ Final Answer: the answer to the question"""
 
 # In words, because agents format the text and a brace would have to be doubled for them.
 _JSON: Final = (
-    "Reply with exactly one JSON object and nothing else. To use a tool, its type is tool_call, "
-    "its name is exactly one of [{tool_names}], and its arguments are an object. To answer, its "
-    "type is final and its content is the answer. To ask the user, its type is ask_user and its "
-    "question is the question."
+    "Reply with exactly one JSON object and nothing else. To call a tool, set type to tool_call, "
+    "name to exactly one of [{tool_names}], and arguments to an object. To answer, set type to "
+    "final and content to your answer. To ask the user, set type to ask_user and question to your "
+    "question."
 )
 _CLOSING: Final = re.compile(r"\s*(`+|~{3,}|</([\w-]{1,40})>)")
 
