@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, cast
 
@@ -49,9 +49,10 @@ class Setup:
         """Return what an agent may end with, made once as long as the format is the same."""
         if response_format is None:
             return None
-        if self._answers is None or self._answers.response_format is not response_format:
-            self._answers = StructuredAnswers(response_format)
-        return self._answers
+        last = self._answers  # other threads may change it meanwhile
+        if last is None or last.response_format is not response_format:
+            self._answers = last = StructuredAnswers(response_format)
+        return last
 
 
 @dataclass(init=False)
@@ -176,9 +177,9 @@ class ModelExchange(Exchange):
         whole = [*core_messages([*told, *request.messages]), *step.messages]
         system, *rest = messages_of(constrained(whole, self._tools()))
         decoding = decoding_arguments(request.model, step.schema)
-        given = {**vars(request), "system_message": system, "messages": rest}
+        given = {each.name: getattr(request, each.name) for each in fields(ModelRequest)}
+        given |= {"system_message": system, "messages": rest}
         given["model_settings"] = {**request.model_settings, **decoding}
-        del given["seen"]
         return _Constrained(**given)
 
     @override
@@ -188,13 +189,17 @@ class ModelExchange(Exchange):
         message, wanted = reply.result[0] if reply.result else None, self._wanted
         if reply.structured_response is not None or not isinstance(message, AIMessage):
             return reply
+        if wanted is None and len(reply.result) > 1:
+            return reply
         said = reply_of(message)
-        if wanted is None:
-            simple = type(message) is AIMessage and isinstance(message.content, str)
-            if len(reply.result) > 1 or (simple and is_clean(said, self._tools())):
-                return reply
-            return self.mending.reply(said)
-        return self.mending.reply(said, words=wanted.own_words(reply))
+        # Where a structured answer is due, only calls of other tools are none.
+        names = () if wanted is None else wanted.schemas
+        due = wanted is not None and (not said.calls or any(c.name in names for c in said.calls))
+        simple = type(message) is AIMessage and isinstance(message.content, str)
+        if simple and not due and is_clean(said, self._tools()):
+            return reply
+        words = None if wanted is None else wanted.own_words(reply)
+        return self.mending.reply(said, words=words)
 
     def _result(self, outcome: Any) -> Result:
         """Return what the model node takes, with a report if replies were refused."""
