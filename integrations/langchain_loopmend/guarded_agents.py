@@ -106,14 +106,14 @@ def with_loop_guard(  # noqa: PLR0913 - each is a choice of its own
 ) -> GuardedAgent | GuardedMultiActionAgent:
     """Return an agent for `AgentExecutor` that is told when it goes in circles.
 
-    It is told after the latest observation. At the executor's cap on iterations or time the run
+    The warning follows the latest observation. At the executor's cap on iterations or time the run
     ends with an answer from what was found, where the executor alone says "Agent stopped due to
     iteration limit or time limit." With `early_stopping_method="generate"` the model is asked for
     that answer first.
 
     Args:
         agent: What a constructor such as `create_react_agent` returned.
-        warn_after: Repeats before the model is told.
+        warn_after: Repeats before the model is warned.
         stop_after: Repeats before the run ends; never by default.
         window: How many of the latest calls count.
         exclude_tools: Tools that may repeat freely.

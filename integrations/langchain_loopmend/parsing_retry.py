@@ -37,8 +37,8 @@ __all__ = ["GaveUpFinish", "ParsedExchange", "ParsingRetry", "with_parsing_retry
 class GaveUpFinish(AgentFinish):
     """The end of a run whose model never replied in the requested form.
 
-    Its output is the model's last reply, so agents end with what there is; the type tells chains
-    that it is not an answer.
+    Its output is the model's last reply, so an agent still returns something; the type tells
+    chains that it is not an answer.
 
     >>> GaveUpFinish(return_values={"output": "?"}, log="?", error="no action", retries=2).retries
     2
@@ -106,7 +106,7 @@ class ParsingRetry(Mender[Any]):
     """Asks a model, parses its reply, and asks again with a correction if needed.
 
     `with_parsing_retry` makes one. It does everything a runnable can: sync, async, batches,
-    streams (of one object, as agents need it; the model's tokens reach the callbacks), fallbacks.
+    fallbacks, and streams of one object, as agents need it; the tokens reach the callbacks.
 
     >>> from langchain_core.language_models import FakeListChatModel
     >>> llm = FakeListChatModel(responses=["", "Final Answer: 4"])
@@ -174,7 +174,7 @@ def with_parsing_retry(  # noqa: PLR0913 - all but three by name
     retry_llm: Runnable[Any, Any] | None = None,
     on_failure: OnFailure = "raise",
 ) -> ParsingRetry:
-    r"""Return a step that asks a model and corrects it until a parser is content.
+    r"""Return a step that asks a model and corrects it until a parser accepts its reply.
 
     Use it as `prompt | with_parsing_retry(llm, parser)`. It tags the runs of each attempt
     `loopmend:attempt:N`, and sends a custom event `loopmend_retry` before each retry.

@@ -67,7 +67,7 @@ class TraceRecorder(KeptTraces, _Handler):
         on_trace: Called with each finished trace, on a thread of its own; `flush` waits for it,
             and `dropped` counts the traces that it was too slow for.
         inline: Call `on_trace` in the run instead, which then waits for it.
-        clock: Tells the seconds.
+        clock: Returns the time in seconds.
 
     >>> from langchain_core.language_models import FakeListChatModel
     >>> recorder = TraceRecorder()

@@ -75,8 +75,8 @@ class TurnOutputParser(StreamingParser, ReadingOutputParser[Turn], BaseTransform
     r"""Reads a reply into a `Turn` and streams what is already known.
 
     The last turn of a stream is that of the whole reply, with its repairs and places. An
-    unreadable reply raises there; LangChain's own cumulative parsers end in silence. Streaming
-    costs linear time, however small the chunks are.
+    unreadable reply raises there, where LangChain's own cumulative parsers say nothing. Streaming
+    takes linear time even if the chunks are small.
 
     >>> chunks = iter(["Thought: I have to look it up\nAct", "ion: search\nAction Input: Oslo"])
     >>> for turn in TurnOutputParser().transform(chunks):

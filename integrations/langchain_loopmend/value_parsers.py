@@ -138,7 +138,7 @@ class JsonOutputParser(ValueReader):
 
     It takes the same options and gives the same format instructions. With a `pydantic_object` it
     checks the value by it and returns plain data. A value that stops in the middle is an error,
-    not a shorter value; so is an unreadable stream, which LangChain's parser ends in silence.
+    not a shorter value; so is an unreadable stream, which LangChain's parser passes over.
 
     >>> JsonOutputParser().parse("Sure! ```json\n{'city': 'Oslo', people: 717710,}\n```")
     {'city': 'Oslo', 'people': 717710}

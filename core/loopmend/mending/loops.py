@@ -84,7 +84,7 @@ class LoopPolicy:
     """
 
     warn_after: int = 2
-    """Repeats before the model is told."""
+    """Repeats before the model is warned."""
     stop_after: int | None = None
     """Repeats before the run ends; never by default, because polling and scrolling repeat, too."""
     window: int = 30

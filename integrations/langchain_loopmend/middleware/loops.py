@@ -103,7 +103,7 @@ class LoopGuardMiddleware(ModelCallMiddleware[LoopGuardState]):
         """Set the limits.
 
         Args:
-            warn_after: Repeats before the model is told.
+            warn_after: Repeats before the model is warned.
             stop_after: Repeats before the run ends; never by default.
             window: How many of the latest calls count.
             exclude_tools: Tools that may repeat freely.

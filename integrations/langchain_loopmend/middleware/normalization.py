@@ -31,9 +31,9 @@ class NormalizationMiddleware(ModelCallMiddleware[NormalizationState]):
     Without loopmend such a reply ends the run as if it were the answer. This middleware makes a
     call that the model wrote as text if it is complete and fits its tool. Otherwise it asks the
     model again, at most `max_retries` times per step, and has the provider decode by a schema of
-    the actions if it can. Refused replies never reach the state; a custom event `loopmend_retry`
-    tells who streams tokens which to retract. Put it anywhere in the list: it knows the tools that
-    the model finally got.
+    the actions if it can. Refused replies never reach the state; if you stream tokens, a custom
+    event `loopmend_retry` says which to retract. Put it anywhere in the list: it knows the tools
+    that the model finally got.
 
     Example:
         >>> from langchain.agents import create_agent
