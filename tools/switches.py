@@ -17,6 +17,7 @@ from typing import Any, Final
 __all__ = ["main", "switches"]
 
 ROOT: Final = Path(__file__).parents[1]
+_READER: Final = str(ROOT / "core" / "loopmend" / "reading")
 _OURS: Final = tuple(str(ROOT / folder) for folder in ("core", "integrations"))
 
 
@@ -25,16 +26,17 @@ def search(query: str) -> str:
     return f"about {query}"
 
 
-def switches(run: Callable[[], Any]) -> int:
-    """Return how many calls in a run go from one file of ours to another."""
-    found = 0
+def switches(run: Callable[[], Any]) -> tuple[int, int]:
+    """Return how many calls in a run go from one file of ours to another, and into the reader."""
+    found = reader = 0
     last = ""
 
     def traced(frame: FrameType, event: str, _: Any) -> None:
-        nonlocal found, last
+        nonlocal found, reader, last
         name = frame.f_code.co_filename
         if event == "call" and name.startswith(_OURS):
             found += name != last
+            reader += name != last and name.startswith(_READER)
             last = name
 
     sys.setprofile(traced)
@@ -42,7 +44,7 @@ def switches(run: Callable[[], Any]) -> int:
         run()
     finally:
         sys.setprofile(None)
-    return found
+    return found, reader
 
 
 def _create_agent() -> Any:
@@ -94,7 +96,8 @@ def main() -> None:
         ("PlannedReActAgent", _planned),
     ):
         run()  # what is imported or compiled once is no part of it
-        print(f"{name:18} {switches(run):4}")
+        found, reader = switches(run)
+        print(f"{name:18} {found:4}, of which {reader} into files of the reader")
 
 
 if __name__ == "__main__":

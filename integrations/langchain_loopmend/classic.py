@@ -81,14 +81,12 @@ class StructuredOutputParser(LangChainStructuredParser):
 
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> dict[str, Any]:
-        """Read a reply with its finish reason."""
         return dict(value_parser(self).parse_result(result))
 
     @override
     async def aparse_result(
         self, result: list[Generation], *, partial: bool = False
     ) -> dict[str, Any]:
-        """Read a reply; there is nothing to await, so it needs no thread."""
         return self.parse_result(result)
 
 

@@ -31,7 +31,23 @@ _LINK: Final = "\nFor troubleshooting, visit:"
 _LONGEST_REASON: Final = 500
 
 
-class ActionParseException(OutputParserException):
+class _Refusal(OutputParserException):
+    failure: Failure
+    """Why the reply cannot be used."""
+    _parts: tuple[Any, ...]
+
+    def __init__(self, message: str, failure: Failure, observation: str, llm_output: str) -> None:
+        # Given as text, LangChain would append a link that agents then read as model output.
+        super().__init__(ValueError(message), observation, llm_output, send_to_llm=True)
+        self.args = (message,)
+        self.failure = failure
+
+    def __reduce__(self) -> tuple[type[_Refusal], tuple[Any, ...]]:
+        """Rebuild from the parts, so that the error survives pools of processes."""
+        return type(self), self._parts
+
+
+class ActionParseException(_Refusal):
     """A model's reply that cannot be read with certainty.
 
     Its message starts like LangChain's own, so code that strips that prefix gets the reply;
@@ -48,23 +64,15 @@ class ActionParseException(OutputParserException):
 
     turn: Turn
     """What the reader could make out."""
-    failure: Failure
-    """Why that is not enough."""
 
     def __init__(self, llm_output: str, turn: Turn, failure: Failure, observation: str) -> None:
         message = f"Could not parse LLM output: `{llm_output}`"
-        # Given as text, LangChain would append a link that agents then read as model output.
-        super().__init__(ValueError(message), observation, llm_output, send_to_llm=True)
-        self.args = (message,)
+        super().__init__(message, failure, observation, llm_output)
         self.turn = turn
-        self.failure = failure
-
-    def __reduce__(self) -> tuple[type[ActionParseException], tuple[Any, ...]]:
-        """Rebuild from the parts, so that the error survives pools of processes."""
-        return type(self), (self.llm_output, self.turn, self.failure, self.observation)
+        self._parts = llm_output, turn, failure, observation
 
 
-class ValueParseException(OutputParserException):
+class ValueParseException(_Refusal):
     """A model's reply from which no value of the schema can be read with certainty.
 
     Its message starts like LangChain's own, without the link at the end; `observation` says what
@@ -80,8 +88,6 @@ class ValueParseException(OutputParserException):
 
     reading: JsonReading
     """What the reader could make out."""
-    failure: Failure
-    """Why that is not enough."""
 
     def __init__(
         self, llm_output: str, reading: JsonReading, failure: Failure, observation: str, name: str
@@ -90,16 +96,9 @@ class ValueParseException(OutputParserException):
         if failure.pattern is FailurePattern.BAD_VALUE:
             data = json.dumps(reading.data, ensure_ascii=False, default=str)
             message = f"Failed to parse {name} from completion {data}. Got: {failure.message}"
-        super().__init__(ValueError(message), observation, llm_output, send_to_llm=True)
-        self.args = (message,)
+        super().__init__(message, failure, observation, llm_output)
         self.reading = reading
-        self.failure = failure
-        self._name = name
-
-    def __reduce__(self) -> tuple[type[ValueParseException], tuple[Any, ...]]:
-        """Rebuild from the parts, so that the error survives pools of processes."""
-        parts = (self.llm_output, self.reading, self.failure, self.observation, self._name)
-        return type(self), parts
+        self._parts = llm_output, reading, failure, observation, name
 
 
 def said_by(error: Exception) -> str:
@@ -109,9 +108,8 @@ def said_by(error: Exception) -> str:
 
 def failure_of(error: Exception) -> Failure:
     """Return what a parser says in loopmend's terms."""
-    failure = getattr(error, "failure", None)
-    if isinstance(failure, Failure):
-        return failure
+    if isinstance(error, _Refusal):
+        return error.failure
     return Failure(FailurePattern.MALFORMED, _cut(said_by(error)), (0, 0))
 
 
@@ -126,7 +124,7 @@ def instructions_of(parser: Any) -> str:
 
 def correction_of(parser: Any, error: Exception) -> str | None:
     """Return a parser's own words for the model; `None` if the core has better ones."""
-    if isinstance(error, (ActionParseException, ValueParseException)):
+    if isinstance(error, _Refusal):
         return error.observation if parser is None else None
     if isinstance(error, OutputParserException) and error.observation:
         return error.observation

@@ -15,6 +15,7 @@ from langchain_core.runnables import (
     RunnablePassthrough,
 )
 from pydantic import BaseModel, ConfigDict
+from typing_extensions import override
 
 from langchain_loopmend.messages import ENDED
 from loopmend import LoopPolicy, StopReason
@@ -50,9 +51,9 @@ class LoopStop(AgentFinish):
     """Why, in a trace's terms."""
 
     @classmethod
+    @override
     def is_lc_serializable(cls) -> bool:
-        """Whether it can be dumped: no, it belongs to one run."""
-        return False
+        return False  # it belongs to one run
 
 
 class _Guarded(BaseModel):
@@ -105,14 +106,14 @@ def with_loop_guard(  # noqa: PLR0913 - each is a choice of its own
 ) -> GuardedAgent | GuardedMultiActionAgent:
     """Return an agent for `AgentExecutor` that is told when it goes in circles.
 
-    It is told after the latest observation. At the executor's cap on iterations or time the run
+    The warning follows the latest observation. At the executor's cap on iterations or time the run
     ends with an answer from what was found, where the executor alone says "Agent stopped due to
     iteration limit or time limit." With `early_stopping_method="generate"` the model is asked for
     that answer first.
 
     Args:
         agent: What a constructor such as `create_react_agent` returned.
-        warn_after: Repeats before the model is told.
+        warn_after: Repeats before the model is warned.
         stop_after: Repeats before the run ends; never by default.
         window: How many of the latest calls count.
         exclude_tools: Tools that may repeat freely.
@@ -169,11 +170,10 @@ def _last_word(agent: Runnable[Any, Any], given: dict[str, Any]) -> str | None:
 
 
 def _calls(steps: Steps) -> list[CallResult]:
-    return [CallResult(action.tool, action.tool_input, _text(seen)) for action, seen in steps]
-
-
-def _text(seen: Any) -> str:
-    return written(seen) if isinstance(seen, (dict, list)) else str(seen)
+    told = (written(seen) if isinstance(seen, (dict, list)) else str(seen) for _, seen in steps)
+    return [
+        CallResult(a.tool, a.tool_input, text) for (a, _), text in zip(steps, told, strict=True)
+    ]
 
 
 def _question(given: dict[str, Any]) -> str:

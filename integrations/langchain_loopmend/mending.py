@@ -1,20 +1,18 @@
 """One driver for all that asks a model until its reply can be used.
 
-The rules are `loopmend.Mending`'s. An exchange is written once, as a coroutine; a `Way` says
-whether it waits. One that does not never suspends, so `at_once` runs it without an event loop.
+The rules are `loopmend.Mending`'s. An exchange is written once, as a coroutine. One that does not
+wait never suspends, so `at_once` runs it without an event loop.
 """
 
 from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal, TypeVar, Union, cast
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from typing import Annotated, Any, Final, Literal, TypeVar, cast
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableSerializable
 from pydantic import ConfigDict, Field, SkipValidation
 from typing_extensions import override
@@ -30,15 +28,13 @@ from langchain_loopmend.messages import (
 )
 from loopmend import Ask, Mending
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
-from loopmend.mending import OnFailure, check_on_failure, constrained
+from loopmend.mending import OnFailure, Retry, check_on_failure, constrained
 
-__all__ = ["RETRY_EVENT", "Answer", "Constrain", "Exchange", "Mender", "Way", "at_once"]
+__all__ = ["RETRY_EVENT", "Constrain", "Exchange", "Mender", "at_once"]
 
 T = TypeVar("T")
 Constrain = Literal["retry", "always", False]
 """When to have the provider decode by a JSON schema."""
-Answer = Union[str, BaseMessage]
-"""What a language model returns: text, or a message of a chat model."""
 
 RETRY_EVENT: Final = "loopmend_retry"
 """The name of the custom event that is sent whenever a model is asked again."""
@@ -61,64 +57,31 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError(msg)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How a runnable was called."""
-
-    config: RunnableConfig = field(default_factory=RunnableConfig)
-    passed: dict[str, Any] = field(default_factory=dict)
-    """What goes to the model."""
-    waits: bool = False
-    streaming: bool = False
-
-    async def invoke(
-        self, runnable: Runnable[Any, Any], input: Any, attempt: int, **passed: Any
-    ) -> Any:
-        """Invoke a runnable in a run that is tagged with the attempt it belongs to."""
-        config = self._tagged(attempt)
-        if self.waits:
-            return await runnable.ainvoke(input, config, **passed)
-        return runnable.invoke(input, config, **passed)
-
-    async def ask(self, llm: Runnable[Any, Any], input: Any, attempt: int) -> Answer:
-        """Ask a model; what it streams is put together."""
-        config, passed = self._tagged(attempt), self.passed
-        if not self.streaming:
-            return cast("Answer", await self.invoke(llm, input, attempt, **passed))
-        if self.waits:
-            return put_together([chunk async for chunk in llm.astream(input, config, **passed)])
-        return put_together(list(llm.stream(input, config, **passed)))
-
-    async def tell(self, step: Ask) -> None:
-        """Tell listeners that the model is asked again."""
-        if step.retry is None:
-            return
-        try:
-            if self.waits:
-                await adispatch_custom_event(RETRY_EVENT, step.retry.data(), config=self.config)
-            else:
-                dispatch_custom_event(RETRY_EVENT, step.retry.data(), config=self.config)
-        except RuntimeError as error:  # outside of any chain nobody listens
-            _LOG.debug("no run to report a retry to: %s", error)
-
-    def _tagged(self, attempt: int) -> RunnableConfig:
-        tags = [*(self.config.get("tags") or []), f"loopmend:attempt:{attempt + 1}"]
-        return {**self.config, "tags": tags}
-
-
 class Exchange:
     """A question that is put to a model until its reply can be used."""
 
-    retry_llm: Runnable[Any, Any] | None = None
-    """Another model for asking again."""
     mending: Mending
 
-    def __init__(self, llm: Any, input: Any, way: Way) -> None:
+    def __init__(  # noqa: PLR0913 - how a runnable was called
+        self,
+        llm: Any,
+        input: Any,
+        config: RunnableConfig | None = None,
+        *,
+        passed: dict[str, Any] | None = None,
+        waits: bool = False,
+        streaming: bool = False,
+        retry_llm: Any = None,
+    ) -> None:
         self.llm = llm
         self.input = input
-        self.way = way
+        self.waits = waits
         self.reply: Any = None
         """The latest reply."""
+        self._config = config
+        self._passed = passed or {}
+        self._streaming = streaming
+        self._retry_llm = llm if retry_llm is None else retry_llm
         self._speaks_text = False
 
     async def run(self, step: Any) -> Any:
@@ -138,17 +101,42 @@ class Exchange:
         return step
 
     async def ask(self, step: Ask) -> Any:
-        """Ask the model."""
-        await self.way.tell(step)
+        """Ask the model; what it streams is put together."""
+        if step.retry is not None:
+            await self.tell(step.retry)
         llm = self._asked(step)
         if step.schema is not None:
             llm = decoding_model(llm, step.schema)
-        reply = await self.way.ask(llm, self.put(step), step.attempt)
+        input, config, passed = self.put(step), self.tagged(step.attempt), self._passed
+        reply: Any
+        if self.waits and self._streaming:
+            reply = put_together([chunk async for chunk in llm.astream(input, config, **passed)])
+        elif self._streaming:
+            reply = put_together(list(llm.stream(input, config, **passed)))
+        elif self.waits:
+            reply = await llm.ainvoke(input, config, **passed)
+        else:
+            reply = llm.invoke(input, config, **passed)
         self._speaks_text = isinstance(reply, str)
         return reply
 
+    async def tell(self, retry: Retry) -> None:
+        """Tell listeners that the model is asked again."""
+        try:
+            if self.waits:
+                await adispatch_custom_event(RETRY_EVENT, retry.data(), config=self._config)
+            else:
+                dispatch_custom_event(RETRY_EVENT, retry.data(), config=self._config)
+        except RuntimeError as error:  # outside of any chain nobody listens
+            _LOG.debug("no run to report a retry to: %s", error)
+
+    def tagged(self, attempt: int) -> RunnableConfig:
+        """Return a config whose runs are tagged with the attempt that they belong to."""
+        config = self._config or {}
+        return {**config, "tags": [*(config.get("tags") or ()), f"loopmend:attempt:{attempt + 1}"]}
+
     def _asked(self, step: Ask) -> Any:
-        return self.retry_llm if step.attempt and self.retry_llm is not None else self.llm
+        return self._retry_llm if step.attempt else self.llm
 
     def put(self, step: Ask) -> Any:
         """Return what to ask."""
@@ -184,53 +172,38 @@ class Mender(RunnableSerializable[LanguageModelInput, T]):
 
     @override
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse what is no way to deal with a failure."""
         check_on_failure(self.on_failure)
 
     @override
     def invoke(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> T:
-        """Ask; other keyword arguments go to the model."""
-        return self._run(input, config, kwargs)
+        return self._call_with_config(self._blocking(kwargs), input, config)
 
     @override
     async def ainvoke(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> T:
-        """Ask without blocking."""
-        return await self._arun(input, config, kwargs)
+        return await self._acall_with_config(self._waiting(kwargs), input, config)
 
     @override
     def stream(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[T]:
-        """Ask with streaming and yield the one result."""
-        yield self._run(input, config, kwargs, streaming=True)
+        yield self._call_with_config(self._blocking(kwargs, streaming=True), input, config)
 
     @override
     async def astream(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any | None
     ) -> AsyncIterator[T]:
-        """Ask with streaming and yield the one result, without blocking."""
-        yield await self._arun(input, config, kwargs, streaming=True)
+        yield await self._acall_with_config(self._waiting(kwargs, streaming=True), input, config)
 
-    def _run(
-        self, input: Any, config: Any, passed: dict[str, Any], *, streaming: bool = False
-    ) -> T:
-        def run(input: LanguageModelInput, config: RunnableConfig) -> T:
-            return at_once(self._mend(input, Way(config, passed, streaming=streaming)))
+    def _blocking(self, passed: Any, **how: Any) -> Any:
+        return lambda input, config: at_once(self._mend(input, config, passed=passed, **how))
 
-        return self._call_with_config(cast("Any", run), input, config)
-
-    async def _arun(
-        self, input: Any, config: Any, passed: dict[str, Any], *, streaming: bool = False
-    ) -> T:
-        def run(input: LanguageModelInput, config: RunnableConfig) -> Awaitable[T]:
-            return self._mend(input, Way(config, passed, waits=True, streaming=streaming))
-
-        return await self._acall_with_config(cast("Any", run), input, config)
+    def _waiting(self, passed: Any, **how: Any) -> Any:
+        return lambda input, config: self._mend(input, config, passed=passed, waits=True, **how)
 
     @abstractmethod
-    async def _mend(self, input: LanguageModelInput, way: Way) -> T:
-        """Ask until there is a result."""
+    async def _mend(self, input: Any, config: Any, **how: Any) -> T:
+        """Ask until there is a result; `how` is an `Exchange`'s."""

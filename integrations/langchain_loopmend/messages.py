@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import (
@@ -20,16 +20,16 @@ from langchain_core.messages import (
 from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.prompt_values import PromptValue
 
-from loopmend import Done, GaveUp, Message, ReadingConfig, Reply, StopReason, Turn, read_response
+from loopmend import Done, GaveUp, Message, Reply, StopReason
 from loopmend.mending import NativeCall, OnFailure
-from loopmend.reading import Toolbox
 
 __all__ = [
     "ENDED",
     "as_messages",
+    "as_reply",
     "as_text",
+    "asked_of",
     "core_messages",
-    "ended",
     "ended_by",
     "finish_reason",
     "has_media",
@@ -40,8 +40,6 @@ __all__ = [
     "messages_of",
     "put_together",
     "question_of",
-    "read_generation",
-    "read_message",
     "reply_of",
     "reply_of_generation",
     "settled",
@@ -49,9 +47,6 @@ __all__ = [
     "with_calls",
     "without_calls",
 ]
-
-Protocol = Literal["native", "text"]
-"""How calls were asked for: through the provider's interface, or in the text."""
 
 ENDED: Final = "loopmend_ended"
 """Where the metadata of an answer say why loopmend, not the model, ended the run."""
@@ -96,39 +91,12 @@ def has_media(messages: Iterable[BaseMessage]) -> bool:
     )
 
 
-def read_generation(
-    generation: Generation, tools: Toolbox | None, config: ReadingConfig
-) -> tuple[str, Turn]:
-    """Read what a chain passes to a parser; calls in the text are what was asked for."""
-    reply = reply_of_generation(generation)
-    return reply.text, _read(reply, tools, config, "text")
-
-
 def reply_of_generation(generation: Generation) -> Reply:
     """Return what a chain passes to a parser as the core takes it."""
     message = generation.message if isinstance(generation, ChatGeneration) else None
     if isinstance(message, AIMessage):
         return reply_of(message)
     return Reply(generation.text, finish_reason=finish_reason(generation.generation_info))
-
-
-def read_message(
-    message: AIMessage, tools: Toolbox | None, config: ReadingConfig, protocol: Protocol
-) -> Turn:
-    """Read a chat model's reply."""
-    return _read(reply_of(message), tools, config, protocol)
-
-
-def _read(reply: Reply, tools: Toolbox | None, config: ReadingConfig, protocol: Protocol) -> Turn:
-    return read_response(
-        reply.text,
-        calls=reply.calls,
-        broken_calls=reply.broken_calls,
-        finish_reason=reply.finish_reason,
-        tools=tools,
-        protocol=protocol,
-        config=config,
-    )
 
 
 def reply_of(message: BaseMessage | str) -> Reply:
@@ -173,7 +141,7 @@ def is_whole(arguments: str | None) -> bool:
 
 def core_messages(messages: Iterable[BaseMessage]) -> list[Message]:
     """Return a conversation as the core takes it."""
-    return [_core_message(message) for message in messages]
+    return list(map(_core_message, messages))
 
 
 def _core_message(message: BaseMessage) -> Message:
@@ -207,6 +175,11 @@ def _arguments(given: Any) -> dict[str, Any]:
     return given if isinstance(given, dict) else {"__arg1": given}
 
 
+def as_reply(reply: Any) -> AIMessage:
+    """Return what a model of either kind replied as a message."""
+    return reply if isinstance(reply, AIMessage) else AIMessage(text_of(reply))
+
+
 def is_users(message: BaseMessage) -> bool:
     """Tell whether the user said it, and not LangChain in their place, as a summary is."""
     return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
@@ -217,6 +190,12 @@ def question_of(messages: Sequence[BaseMessage]) -> str:
     return next((text_of(m) for m in reversed(messages) if is_users(m)), "")
 
 
+def asked_of(messages: Sequence[BaseMessage]) -> dict[str, Any]:
+    """Return what `Mending.start` wants to know of a conversation."""
+    answered = bool(messages) and isinstance(messages[-1], ToolMessage)
+    return {"question": question_of(messages), "after_tool_result": answered}
+
+
 def mended(reply: AIMessage, done: Done) -> AIMessage:
     """Return the reply that a verdict stands for; the reply itself if it is right."""
     if done.calls is None and done.content is None:
@@ -225,23 +204,21 @@ def mended(reply: AIMessage, done: Done) -> AIMessage:
     return with_calls(reply, content, _tool_calls(done.calls or ()))
 
 
-def ended(reply: AIMessage | None, gave_up: GaveUp) -> AIMessage:
-    """Return what to answer after giving up: no calls, and a mark for whoever reads the trace."""
-    if reply is None or text_of(reply).strip() != gave_up.answer or reply.tool_calls:
-        reply = with_calls(reply or AIMessage(""), gave_up.answer, [])
-    metadata = {**reply.response_metadata, ENDED: StopReason.PARSE_FAIL.value}
-    return reply.model_copy(update={"response_metadata": metadata})
-
-
 def settled(
-    gave_up: GaveUp, on_failure: OnFailure, reply: AIMessage, error: Any = None
+    reply: AIMessage | None, gave_up: GaveUp, on_failure: OnFailure, error: Any = None
 ) -> AIMessage:
-    """Return the reply to use after giving up, as an `on_failure` option says.
+    """Return what to use after giving up, as an `on_failure` option says.
+
+    By itself that is the last reply, without calls and with a mark for whoever reads the trace.
 
     Raises:
         TypeError: A function returned something else.
     """
-    chosen = gave_up.concluded(on_failure, reply, error)
+    if reply is None or text_of(reply).strip() != gave_up.answer or reply.tool_calls:
+        reply = with_calls(reply or AIMessage(""), gave_up.answer, [])
+    metadata = {**reply.response_metadata, ENDED: StopReason.PARSE_FAIL.value}
+    marked = reply.model_copy(update={"response_metadata": metadata})
+    chosen = gave_up.concluded(on_failure, marked, error)
     if not isinstance(chosen, AIMessage):
         msg = f"`on_failure` must return an AIMessage, not {type(chosen).__name__}"
         raise TypeError(msg)

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, ConfigDict
 from typing_extensions import Self, override
 
 from langchain_loopmend.errors import ActionParseException
-from langchain_loopmend.messages import read_generation
+from langchain_loopmend.messages import reply_of_generation
 from langchain_loopmend.schemas import is_text_tool, tool_schemas, toolbox
 from loopmend import (
     AskUser,
@@ -50,10 +50,10 @@ Final Answer: the answer to the question"""
 
 # In words, because agents format the text and a brace would have to be doubled for them.
 _JSON: Final = (
-    "Reply with exactly one JSON object and nothing else. To use a tool, its type is tool_call, "
-    "its name is exactly one of [{tool_names}], and its arguments are an object. To answer, its "
-    "type is final and its content is the answer. To ask the user, its type is ask_user and its "
-    "question is the question."
+    "Reply with exactly one JSON object and nothing else. To call a tool, set type to tool_call, "
+    "name to exactly one of [{tool_names}], and arguments to an object. To answer, set type to "
+    "final and content to your answer. To ask the user, set type to ask_user and question to your "
+    "question."
 )
 _CLOSING: Final = re.compile(r"\s*(`+|~{3,}|</([\w-]{1,40})>)")
 
@@ -109,7 +109,6 @@ class ReadingOutputParser(BaseOutputParser[T]):
     @classmethod
     @override
     def is_lc_serializable(cls) -> bool:
-        """Whether the parser can be dumped and loaded: yes."""
         return True
 
     @override
@@ -132,31 +131,30 @@ class ReadingOutputParser(BaseOutputParser[T]):
         Raises:
             ActionParseException: The reply cannot be read with certainty.
         """
-        turn = read_turn(text, tools=self.toolbox, config=self._config)
-        if turn.failure is not None:
-            raise self._refused(text, turn, turn.failure)
-        return self._result(text, turn)
+        return self._concluded(text, read_turn(text, tools=self.toolbox, config=self._config))
 
     @override
     async def aparse(self, text: str) -> T:
-        """Read a text; there is nothing to await, so it needs no thread."""
-        return self.parse(text)
+        return self.parse(text)  # there is nothing to await, so it needs no thread
 
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> T:
-        """Read a reply with its own calls and its finish reason."""
         first = result[0]
         if type(first) is Generation and not first.generation_info:
-            return self.parse(first.text)  # it is only a text
-        text, turn = read_generation(first, self.toolbox, self._config)
-        if turn.failure is not None:
-            raise self._refused(text, turn, turn.failure)
-        return self._result(text, turn)
+            return self.parse(first.text)
+        reply = reply_of_generation(first)
+        if reply.is_text:
+            return self.parse(reply.text)
+        return self._concluded(reply.text, reply.read(self.toolbox, "text", self._config))
 
     @override
     async def aparse_result(self, result: list[Generation], *, partial: bool = False) -> T:
-        """Read a reply; there is nothing to await, so it needs no thread."""
         return self.parse_result(result, partial=partial)
+
+    def _concluded(self, text: str, turn: Turn) -> T:
+        if turn.failure is not None:
+            raise self._refused(text, turn, turn.failure)
+        return self._result(text, turn)
 
     def _refused(self, text: str, turn: Turn, failure: Failure) -> ActionParseException:
         words = correction(failure, self.form, self.toolbox)
@@ -225,11 +223,6 @@ class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
 
     @override
     def parse(self, text: str) -> AgentAction | AgentFinish:
-        """Read a text.
-
-        Raises:
-            ActionParseException: The reply cannot be read with certainty.
-        """
         return self._at_a_glance(text) or super().parse(text)
 
     def _at_a_glance(self, text: Any) -> AgentAction | AgentFinish | None:

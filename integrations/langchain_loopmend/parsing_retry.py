@@ -7,28 +7,38 @@ from collections.abc import Iterable
 from typing import Annotated, Any
 
 from langchain_core.agents import AgentFinish
-from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import BaseMessage
+from langchain_core.output_parsers import BaseOutputParser, JsonOutputToolsParser
 from langchain_core.runnables import Runnable, RunnableLambda
 from pydantic import SkipValidation
 from typing_extensions import override
 
-from langchain_loopmend.mending import Constrain, Mender, Way
-from langchain_loopmend.messages import as_messages, question_of, text_of
-from langchain_loopmend.parsed_replies import ParsedExchange
-from langchain_loopmend.parsers import AgentActionOutputParser
-from langchain_loopmend.value_parsers import PydanticOutputParser
-from loopmend import Done, Failure, GaveUp, StopReason
+from langchain_loopmend.decoding import takes_schema
+from langchain_loopmend.errors import correction_of, failure_of
+from langchain_loopmend.mending import Constrain, Exchange, Mender
+from langchain_loopmend.messages import (
+    as_messages,
+    as_reply,
+    mended,
+    question_of,
+    reply_of,
+    text_of,
+)
+from langchain_loopmend.parsers import AgentActionOutputParser, ReadingOutputParser
+from langchain_loopmend.schemas import bound_tools, tool_schemas, toolbox
+from langchain_loopmend.value_parsers import PydanticOutputParser, ValueReader, value_parser
+from loopmend import Done, Failure, GaveUp, Mending, RetryPolicy, StopReason, Turn
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import OnFailure
 
-__all__ = ["GaveUpFinish", "ParsingRetry", "with_parsing_retry"]
+__all__ = ["GaveUpFinish", "ParsedExchange", "ParsingRetry", "with_parsing_retry"]
 
 
 class GaveUpFinish(AgentFinish):
     """The end of a run whose model never replied in the requested form.
 
-    Its output is the model's last reply, so agents end with what there is; the type tells chains
-    that it is not an answer.
+    Its output is the model's last reply, so an agent still returns something; the type tells
+    chains that it is not an answer.
 
     >>> GaveUpFinish(return_values={"output": "?"}, log="?", error="no action", retries=2).retries
     2
@@ -46,15 +56,57 @@ class GaveUpFinish(AgentFinish):
     @classmethod
     @override
     def is_lc_serializable(cls) -> bool:
-        """Whether it can be dumped: no, it belongs to one run."""
-        return False
+        return False  # it belongs to one run
+
+
+class ParsedExchange(Exchange):
+    """A question that is put to a model until a parser can use its reply: any parser."""
+
+    def __init__(
+        self, parser: Any, limits: tuple[int, Constrain], llm: Any, input: Any, **how: Any
+    ) -> None:
+        super().__init__(llm, input, **how)
+        self.parser = value_parser(parser)
+        self.value: Any = None
+        self._error: Exception | None = None
+        # A call goes back with our answer to it: a model that made one waits for that.
+        policy = RetryPolicy(limits[0], constrain=limits[1], show_refused="calls")
+        self.mending = _mending(self.parser, policy, self._retry_llm)
+
+    @override
+    async def judge(self, reply: Any) -> Any:
+        self.reply = reply
+        if isinstance(self.parser, JsonOutputToolsParser):
+            step = self.mending.reply(reply_of(reply))
+            if not isinstance(step, Done):
+                return step
+            self.reply = reply = mended(as_reply(reply), step)
+        try:
+            self.value = await self._parsed(reply)
+        except ValueError as error:
+            self._error = error
+            words = correction_of(self.parser, error)
+            return self.mending.refuse(reply_of(reply), failure_of(error), words)
+        return Done(Turn())
+
+    async def _parsed(self, reply: Any) -> Any:
+        parser = self.parser
+        if isinstance(parser, BaseOutputParser) and not isinstance(reply, (str, BaseMessage)):
+            # What a chain of one's own returns; LangChain's retry parsers hand it on as it is.
+            return await parser.aparse(reply) if self.waits else parser.parse(reply)
+        config = self.tagged(len(self.mending.refused))
+        return await parser.ainvoke(reply, config) if self.waits else parser.invoke(reply, config)
+
+    def error_of(self, outcome: GaveUp) -> Exception:
+        """Return the error to raise after giving up: the parser's, if it raised one."""
+        return self._error or outcome.error()
 
 
 class ParsingRetry(Mender[Any]):
     """Asks a model, parses its reply, and asks again with a correction if needed.
 
     `with_parsing_retry` makes one. It does everything a runnable can: sync, async, batches,
-    streams (of one object, as agents need it; the model's tokens reach the callbacks), fallbacks.
+    fallbacks, and streams of one object, as agents need it; the tokens reach the callbacks.
 
     >>> from langchain_core.language_models import FakeListChatModel
     >>> llm = FakeListChatModel(responses=["", "Final Answer: 4"])
@@ -74,54 +126,42 @@ class ParsingRetry(Mender[Any]):
     @classmethod
     @override
     def is_lc_serializable(cls) -> bool:
-        """Whether it can be dumped and loaded: yes, if its parts can."""
         return True
 
     @property
     @override
     def InputType(self) -> Any:
-        """What the model takes."""
         return self.llm.InputType
 
     @property
     @override
     def OutputType(self) -> Any:
-        """What the parser returns; agents look at it."""
         return dict[str, Any] if self.include_raw else self.parser.OutputType
 
     @override
-    async def _mend(self, input: LanguageModelInput, way: Way) -> Any:
-        exchange = ParsedExchange(
-            self.llm,
-            input,
-            way,
-            parser=self.parser,
-            limits=(self.max_retries, self.constrain),
-            retry_llm=self.retry_llm,
-        )
-        start = exchange.mending.start(question_of(as_messages(input)))
-        outcome = await exchange.run(start)
-        return (
-            self._with_raw(outcome, exchange) if self.include_raw else self._of(outcome, exchange)
-        )
-
-    def _of(self, outcome: Done | GaveUp, exchange: ParsedExchange) -> Any:
-        if isinstance(outcome, Done):
+    async def _mend(self, input: Any, config: Any, **how: Any) -> Any:
+        limits = self.max_retries, self.constrain
+        how |= {"config": config, "retry_llm": self.retry_llm}
+        exchange = ParsedExchange(self.parser, limits, self.llm, input, **how)
+        outcome = await exchange.run(exchange.mending.start(question_of(as_messages(input))))
+        done, reply = isinstance(outcome, Done), exchange.reply or ""
+        error = None if done else exchange.error_of(outcome)
+        if self.include_raw:
+            return {
+                "raw": reply,
+                "parsed": exchange.value if done else None,
+                "parsing_error": error,
+            }
+        if done:
             return exchange.value
-        said = text_of(exchange.reply or "")
         finish = GaveUpFinish(
-            return_values={"output": said},
-            log=said,
+            return_values={"output": text_of(reply)},
+            log=text_of(reply),
             error=outcome.failure.message,
             failure=outcome.failure,
             retries=outcome.retries,
         )
-        return outcome.concluded(self.on_failure, finish, exchange.error_of(outcome))
-
-    def _with_raw(self, outcome: Done | GaveUp, exchange: ParsedExchange) -> dict[str, Any]:
-        error = exchange.error_of(outcome) if isinstance(outcome, GaveUp) else None
-        parsed = exchange.value if error is None else None
-        return {"raw": exchange.reply or "", "parsed": parsed, "parsing_error": error}
+        return outcome.concluded(self.on_failure, finish, error)
 
 
 def with_parsing_retry(  # noqa: PLR0913 - all but three by name
@@ -134,7 +174,7 @@ def with_parsing_retry(  # noqa: PLR0913 - all but three by name
     retry_llm: Runnable[Any, Any] | None = None,
     on_failure: OnFailure = "raise",
 ) -> ParsingRetry:
-    r"""Return a step that asks a model and corrects it until a parser is content.
+    r"""Return a step that asks a model and corrects it until a parser accepts its reply.
 
     Use it as `prompt | with_parsing_retry(llm, parser)`. It tags the runs of each attempt
     `loopmend:attempt:N`, and sends a custom event `loopmend_retry` before each retry.
@@ -190,3 +230,20 @@ def _parser_of(parser: Any, tools: Iterable[Any] | None) -> Runnable[Any, Any]:
     by_schema = PydanticOutputParser(pydantic_object=parser)
     _ = by_schema.wanted  # what is no schema is refused at once
     return by_schema
+
+
+def _mending(parser: Any, policy: RetryPolicy, llm: Any) -> Mending:
+    """Return a loop that knows what the parser knows."""
+    can = takes_schema(llm)
+    if isinstance(parser, ReadingOutputParser):
+        return Mending(parser.toolbox, parser.form, policy=policy, can_constrain=can)
+    if isinstance(parser, ValueReader):
+        wanted = parser.wanted
+        can = can and wanted is not None
+        return Mending(schema=wanted or {}, policy=policy, can_constrain=can)
+    if isinstance(parser, JsonOutputToolsParser):
+        own = getattr(parser, "tools", None)
+        offered = bound_tools(llm) if own is None else tool_schemas(own)
+        known = None if offered is None else toolbox(offered)
+        return Mending(known, needs_call=True, policy=policy, can_constrain=can)
+    return Mending(None, "react", policy=policy)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -20,8 +20,6 @@ from loopmend.traces.kept import KeptTraces
 from loopmend.traces.trace import Limits, Trace
 
 __all__ = ["TraceRecorder", "record_traces"]
-
-H = TypeVar("H", bound=Callable[..., None])
 
 
 def _handler_class() -> type[BaseCallbackHandler]:
@@ -39,7 +37,7 @@ else:
     _Handler = _handler_class()
 
 
-def _guarded(hook: H) -> H:
+def _guarded(hook: Callable[..., None]) -> Any:
     """Make a hook that never raises: who watches must not break what is watched."""
 
     @wraps(hook)
@@ -51,7 +49,7 @@ def _guarded(hook: H) -> H:
         except BaseException as error:  # noqa: BLE001 - whatever it is, the host goes on
             self.complain(hook.__name__, error)
 
-    return cast("H", guarded)
+    return guarded
 
 
 class TraceRecorder(KeptTraces, _Handler):
@@ -69,7 +67,7 @@ class TraceRecorder(KeptTraces, _Handler):
         on_trace: Called with each finished trace, on a thread of its own; `flush` waits for it,
             and `dropped` counts the traces that it was too slow for.
         inline: Call `on_trace` in the run instead, which then waits for it.
-        clock: Tells the seconds.
+        clock: Returns the time in seconds.
 
     >>> from langchain_core.language_models import FakeListChatModel
     >>> recorder = TraceRecorder()
@@ -141,28 +139,24 @@ class TraceRecorder(KeptTraces, _Handler):
         self._end(run_id, error=error, given=kwargs.get("inputs"))
 
     @_guarded
-    def on_chat_model_start(
-        self, serialized: Any, messages: Any, *, run_id: UUID, **kwargs: Any
-    ) -> None:
-        """Remember that a chat model is asked."""
-        self._runs.ask(serialized, messages, run_id, kwargs)
-
-    @_guarded
-    def on_llm_start(
-        self, serialized: Any, prompts: list[str], *, run_id: UUID, **kwargs: Any
-    ) -> None:
-        """Remember that a model of plain text is asked."""
+    def on_llm_start(self, serialized: Any, prompts: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """Remember that a model is asked."""
         self._runs.ask(serialized, prompts, run_id, kwargs)
 
     @_guarded
     def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
-        """Remember what a model replied."""
+        """Remember what a model, a tool or a retriever returned."""
         self._end(run_id, response)
 
     @_guarded
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """Remember that a model failed."""
+        """Remember that one of them failed."""
         self._end(run_id, error=error)
+
+    on_chat_model_start = on_llm_start
+    on_tool_end = on_retriever_end = on_llm_end
+    on_tool_error = on_retriever_error = on_llm_error
+    on_retriever_start = on_chain_start  # it may ask a model
 
     @_guarded
     def on_tool_start(
@@ -176,43 +170,12 @@ class TraceRecorder(KeptTraces, _Handler):
         self._runs.start(run_id, parent, "tool", name, given, call_id=call_id, told=told)
 
     @_guarded
-    def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
-        """Remember what a tool returned."""
-        self._end(run_id, output)
-
-    @_guarded
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """Remember that a tool failed."""
-        self._end(run_id, error=error)
-
-    @_guarded
-    def on_retriever_start(
-        self, serialized: Any, query: str, *, run_id: UUID, **kwargs: Any
-    ) -> None:
-        """Remember a retriever, because it may ask a model."""
-        self.on_chain_start(serialized, query, run_id=run_id, **kwargs)
-
-    @_guarded
-    def on_retriever_end(self, documents: Any, *, run_id: UUID, **_: Any) -> None:
-        """Forget a retriever."""
-        self._end(run_id, documents)
-
-    @_guarded
-    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """Forget a retriever that failed."""
-        self._end(run_id, error=error)
-
-    @_guarded
     def on_agent_action(self, action: Any, *, run_id: UUID, **_: Any) -> None:
-        """Note what an executor is about to do."""
+        """Note what an executor is about to do, or that it is done."""
         self._runs.mark(run_id, "agent_executor")
         self._runs.note(run_id, action)
 
-    @_guarded
-    def on_agent_finish(self, finish: Any, *, run_id: UUID, **_: Any) -> None:
-        """Note that an executor is done."""
-        self._runs.mark(run_id, "agent_executor")
-        self._runs.note(run_id, finish)
+    on_agent_finish = on_agent_action
 
     @_guarded
     def on_interrupt(self, event: Any) -> None:

@@ -16,10 +16,10 @@ from pydantic import ConfigDict, Field, SkipValidation
 from typing_extensions import override
 
 from langchain_loopmend.errors import correction_of, instructions_of
-from langchain_loopmend.mending import Answer, Constrain, Way, at_once
+from langchain_loopmend.mending import Constrain, at_once
 from langchain_loopmend.messages import question_of, text_of
-from langchain_loopmend.parsed_replies import ParsedExchange
 from langchain_loopmend.parsers import AgentActionOutputParser
+from langchain_loopmend.parsing_retry import ParsedExchange
 from loopmend import Ask, GaveUp
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 
@@ -34,14 +34,11 @@ _ASK = "Reply in the requested form."
 class _OwnExchange(ParsedExchange):
     """An exchange whose question is put again in the words of a template, or by a chain."""
 
-    def __init__(
-        self, parser: RetryingOutputParser[Any], prompt: PromptValue | None, way: Way
-    ) -> None:
-        told = [HumanMessage(instructions_of(parser.parser) or _ASK)]
+    def __init__(self, own: RetryingOutputParser[Any], prompt: Any, **how: Any) -> None:
+        told = [HumanMessage(instructions_of(own.parser) or _ASK)]
         asked = prompt.to_messages() if prompt else told
-        limits = (parser.max_retries, parser.constrain)
-        super().__init__(parser.asked, asked, way, parser=parser.parser, limits=limits)
-        self._own = parser
+        super().__init__(own.parser, (own.max_retries, own.constrain), own.asked, asked, **how)
+        self._own = own
         self._prompt = prompt
 
     @override
@@ -57,9 +54,7 @@ class _OwnExchange(ParsedExchange):
         }
         if template is None:
             return known
-        return template.format_prompt(
-            **{name: known.get(name, "") for name in template.input_variables}
-        )
+        return template.format_prompt(**{k: known.get(k, "") for k in template.input_variables})
 
 
 class RetryingOutputParser(BaseOutputParser[T]):
@@ -98,7 +93,6 @@ class RetryingOutputParser(BaseOutputParser[T]):
 
     @override
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse a parser that has nobody to ask, or two."""
         if (self.llm is None) == (self.retry_chain is None):
             msg = "pass either `llm` or `retry_chain`"
             raise ValueError(msg)
@@ -153,13 +147,11 @@ class RetryingOutputParser(BaseOutputParser[T]):
     @classmethod
     @override
     def is_lc_serializable(cls) -> bool:
-        """Whether the parser can be dumped and loaded: yes, if its parts can."""
         return True
 
     @property
     @override
     def OutputType(self) -> Any:
-        """What the wrapped parser returns."""
         return self.parser.OutputType
 
     @property
@@ -168,55 +160,42 @@ class RetryingOutputParser(BaseOutputParser[T]):
 
     @override
     def get_format_instructions(self) -> str:
-        """Return what the wrapped parser tells the model."""
         return self.parser.get_format_instructions()
 
     @override
     def invoke(
         self, input: str | BaseMessage, config: RunnableConfig | None = None, **kwargs: Any
     ) -> T:
-        """Parse a reply; the model's runs are children of this one."""
-
-        def run(input: Answer, config: RunnableConfig) -> T:
-            return at_once(self._run(input, None, config, waits=False))
-
-        return self._call_with_config(cast("Any", run), input, config, run_type="parser")
+        run: Any = lambda input, config: at_once(self._run(input, config))  # noqa: E731
+        return self._call_with_config(run, input, config, run_type="parser")
 
     @override
     async def ainvoke(
         self, input: str | BaseMessage, config: RunnableConfig | None = None, **kwargs: Any | None
     ) -> T:
-        """Parse a reply, asking the model without blocking."""
-
-        async def run(input: Answer, config: RunnableConfig) -> T:
-            return await self._run(input, None, config, waits=True)
-
-        return await self._acall_with_config(cast("Any", run), input, config, run_type="parser")
+        run: Any = lambda input, config: self._run(input, config, waits=True)  # noqa: E731
+        return await self._acall_with_config(run, input, config, run_type="parser")
 
     @override
     def parse(self, text: str) -> T:
-        """Parse a completion; ask again without the prompt, which is unknown here."""
-        return at_once(self._run(text, None, None, waits=False))
+        return at_once(self._run(text))
 
     @override
     async def aparse(self, text: str) -> T:
-        """Parse a completion without blocking."""
-        return await self._run(text, None, None, waits=True)
+        return await self._run(text, waits=True)
 
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> T:
-        """Parse the first of several replies."""
-        return at_once(self._run(_reply_of(result), None, None, waits=False))
+        return at_once(self._run(_reply_of(result)))
 
     @override
     async def aparse_result(self, result: list[Generation], *, partial: bool = False) -> T:
-        """Parse the first of several replies without blocking."""
-        return await self._run(_reply_of(result), None, None, waits=True)
+        return await self._run(_reply_of(result), waits=True)
 
     @override
     def parse_with_prompt(
         self,
-        completion: Answer,
+        completion: str | BaseMessage,
         prompt: PromptValue | None = None,
         *,
         prompt_value: PromptValue | None = None,
@@ -230,28 +209,28 @@ class RetryingOutputParser(BaseOutputParser[T]):
             prompt_value: The same, under the name in LangChain's retry parsers.
             config: Callbacks, tags and the like for asking again.
         """
-        return at_once(self._run(completion, prompt_value or prompt, config, waits=False))
+        return at_once(self._run(completion, config, prompt_value or prompt))
 
     async def aparse_with_prompt(
         self,
-        completion: Answer,
+        completion: str | BaseMessage,
         prompt: PromptValue | None = None,
         *,
         prompt_value: PromptValue | None = None,
         config: RunnableConfig | None = None,
     ) -> T:
-        """Parse a completion, and go on with the conversation, without blocking."""
-        return await self._run(completion, prompt_value or prompt, config, waits=True)
+        """Do the same without blocking."""
+        return await self._run(completion, config, prompt_value or prompt, waits=True)
 
     async def _run(
         self,
-        reply: Answer,
-        prompt: PromptValue | None,
-        config: RunnableConfig | None,
+        reply: Any,
+        config: RunnableConfig | None = None,
+        prompt: PromptValue | None = None,
         *,
-        waits: bool,
+        waits: bool = False,
     ) -> T:
-        exchange = _OwnExchange(self, prompt, Way(config or {}, waits=waits))
+        exchange = _OwnExchange(self, prompt, config=config, waits=waits)
         exchange.mending.start(question_of(prompt.to_messages()) if prompt else "")
         outcome = await exchange.run(await exchange.judge(reply))
         if not isinstance(outcome, GaveUp):
@@ -264,7 +243,7 @@ class RetryingOutputParser(BaseOutputParser[T]):
         raise OutputParserException(error, words, said, send_to_llm=True) from error
 
 
-def _reply_of(result: list[Generation]) -> Answer:
+def _reply_of(result: list[Generation]) -> str | BaseMessage:
     first = result[0]
     return first.message if isinstance(first, ChatGeneration) else first.text
 

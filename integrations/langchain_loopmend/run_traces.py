@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any, Final, Union
 
 from langchain_core.messages import AIMessage
+from typing_extensions import override
 
-from langchain_loopmend.messages import read_message, text_of
+from langchain_loopmend.messages import reply_of as message_reply
+from langchain_loopmend.messages import text_of
 from langchain_loopmend.run_values import (
     answer_of,
     calls_in,
@@ -20,7 +22,8 @@ from langchain_loopmend.run_values import (
 from langchain_loopmend.runs import Note, Recording, Run, error_of, is_fault
 from loopmend import FailurePattern, ReadingConfig, read_turn
 from loopmend.reading.turn import Turn
-from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall, TraceError
+from loopmend.traces.readers.draft import Draft
+from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall
 from loopmend.traces.unread import MOST_READ, cap_note
 
 __all__ = ["trace_of"]
@@ -61,39 +64,30 @@ def trace_of(recording: Recording, limits: Limits) -> Trace:
 # Steps
 
 
-class _Draft:
-    """A step that is being put together."""
+class _Draft(Draft):
+    """A step that is being put together, with the runs that it is about."""
 
-    __slots__ = ("agent", "answer", "calls", "error", "native", "observed", "reply", "run", "text")
-
-    def __init__(self, agent: Run | None, run: Run) -> None:
-        self.agent = agent
+    def __init__(self, owner: Run | None, run: Run) -> None:
+        super().__init__(id=str(run.id))
+        self.owner = owner
         self.run = run
         self.reply = reply_of(run.result) if run.kind == "model" else None
-        self.text = "" if self.reply is None else text_of(self.reply)
-        self.calls = [] if self.reply is None else calls_in(self.reply)
+        if self.reply is not None:
+            self.text, self.calls = text_of(self.reply), calls_in(self.reply)
         self.native = bool(self.calls)
-        self.observed: list[Observation] = []
-        self.error: TraceError | None = None
-        self.answer: str | None = None
 
-    def has(self, call_id: str | None) -> bool:
-        """Tell whether this step made a call."""
-        return call_id is not None and any(call.id == call_id for call in self.calls)
-
-    def see(self, seen: Observation) -> None:
-        """Take a result; a later one for the same call, such as a retry's, replaces the first."""
-        for at, before in enumerate(self.observed):
-            if seen.call_id is not None and before.call_id == seen.call_id:
-                seconds = seen.seconds if before.seconds is None else before.seconds
-                tool = before.tool or seen.tool
-                self.observed[at] = Observation(seen.text, tool, seen.call_id, seen.failed, seconds)
-                return
-        self.observed.append(seen)
+    @override
+    def observe(self, result: Observation) -> None:
+        """Take a result; a graph tells it once more, and does not know how long it took."""
+        known = (o for o in self.observations if o.call_id is not None)
+        before = next((o for o in known if o.call_id == result.call_id), None)
+        if before is not None and before.seconds is not None:
+            result = replace(result, seconds=before.seconds)
+        super().observe(result)
 
     def unanswered(self, name: str) -> str | None:
         """Return the id of the first call of a tool that has no result yet."""
-        done = {seen.call_id for seen in self.observed}
+        done = {seen.call_id for seen in self.observations}
         return next((c.id for c in self.calls if c.name == name and c.id not in done), None)
 
 
@@ -132,8 +126,8 @@ def _facts(recording: Recording) -> Iterator[Union[Run, Note]]:
 
 def _latest(drafts: list[_Draft], agent: Run | None, call_id: str | None = None) -> _Draft | None:
     """Return an agent's latest step, or its latest one that made a call."""
-    own = (draft for draft in reversed(drafts) if draft.agent is agent)
-    return next((d for d in own if call_id is None or d.has(call_id)), None)
+    own = (draft for draft in reversed(drafts) if draft.owner is agent)
+    return next((d for d in own if call_id is None or d.made(call_id)), None)
 
 
 def _noted(drafts: list[_Draft], agent: Run | None, value: Any, *, final: bool) -> None:
@@ -145,7 +139,7 @@ def _noted(drafts: list[_Draft], agent: Run | None, value: Any, *, final: bool) 
             if draft is not None:
                 failed = message.status == "error"
                 text = text_of_output(message)
-                draft.see(Observation(text, message.name, message.tool_call_id, failed))
+                draft.observe(Observation(text, message.name, message.tool_call_id, failed))
         return
     draft = _latest(drafts, agent)
     if draft is None:
@@ -178,7 +172,7 @@ def _used(drafts: list[_Draft], agent: Run | None, run: Run) -> None:
     text = text_of_output(run.result) if run.error is None else (str(run.error) or repr(run.error))
     failed = failed or getattr(run.result, "status", None) == "error"
     id = call_id if call_id is not None else draft.unanswered(name)
-    draft.see(Observation(text, name, id, failed, run.seconds))
+    draft.observe(Observation(text, name, id, failed, run.seconds))
 
 
 def _concluded(drafts: list[_Draft], recording: Recording, answer: str | None) -> None:
@@ -204,9 +198,9 @@ def _actions(result: Any) -> list[Any]:
 def _steps(drafts: list[_Draft], *, native: bool) -> Iterator[Step]:
     before: dict[Run | None, _Draft] = {}
     for draft in drafts:
-        earlier = before.get(draft.agent)
-        before[draft.agent] = draft
-        after_result = earlier is not None and bool(earlier.observed)
+        earlier = before.get(draft.owner)
+        before[draft.owner] = draft
+        after_result = earlier is not None and bool(earlier.observations)
         turn = _read(draft, native=native, after_result=after_result)
         pattern = None if turn is None or turn.failure is None else turn.failure.pattern
         if turn is not None and draft.error is not None and pattern in _UNREADABLE:
@@ -215,13 +209,13 @@ def _steps(drafts: list[_Draft], *, native: bool) -> Iterator[Step]:
             text=draft.text,
             thought=None if turn is None else turn.thought,
             calls=draft.calls,
-            observations=draft.observed,
+            observations=draft.observations,
             answer=None if pattern in _NO_ANSWER else draft.answer,
             turn=turn,
             error=draft.error,
             tokens=tokens_of(draft.run.result),
             seconds=draft.run.seconds if draft.run.kind == "model" else None,
-            agent=None if draft.agent is None else draft.agent.agent_name,
+            agent=None if draft.owner is None else draft.owner.agent_name,
             id=str(draft.run.id),
         )
 
@@ -233,9 +227,8 @@ def _read(draft: _Draft, *, native: bool, after_result: bool) -> Turn | None:
     config = _AFTER_RESULT if after_result else _CONFIG
     if isinstance(reply, AIMessage):
         by_call = native or draft.native or bool(reply.invalid_tool_calls)
-        return read_message(
-            _capped(reply, draft.text), None, config, "native" if by_call else "text"
-        )
+        said = message_reply(_capped(reply, draft.text))
+        return said.read(None, "native" if by_call else "text", config)
     return read_turn(draft.text[:MOST_READ], config=config)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import is_
 from typing import Any, Final
 
 from langchain_core.runnables import RunnableBinding
@@ -46,19 +47,14 @@ class ToolboxCache:
     """Remembers the toolbox of the tools that were offered last, because describing takes time."""
 
     def __init__(self) -> None:
-        self._last: tuple[list[Any], Toolbox] | None = None
+        self._last: tuple[list[Any], Toolbox | None] = [], None
 
     def get(self, tools: list[Any]) -> Toolbox:
         """Return the toolbox of these tools."""
-        last = self._last
-        if last is not None and len(last[0]) == len(tools):
-            for known, tool in zip(last[0], tools, strict=True):
-                if known is not tool:
-                    break
-            else:
-                return last[1]
-        made = toolbox(tools)
-        self._last = (list(tools), made)
+        known, made = self._last
+        if made is None or len(known) != len(tools) or not all(map(is_, known, tools)):
+            made = toolbox(tools)
+            self._last = list(tools), made
         return made
 
 

@@ -2,83 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.output_parsers import BaseCumulativeTransformOutputParser
+from langchain_core.output_parsers import BaseTransformOutputParser
 from langchain_core.outputs import ChatGeneration, Generation
-from pydantic import field_validator
+from pydantic import ConfigDict
 from typing_extensions import override
 
-from langchain_loopmend.messages import text_of
+from langchain_loopmend.messages import put_together, text_of
 from langchain_loopmend.parsers import ReadingOutputParser
 from loopmend import Turn, TurnReader
 
-__all__ = ["Arrivals", "TurnOutputParser"]
+__all__ = ["Arrivals", "StreamingParser", "TurnOutputParser"]
 
 
-class TurnOutputParser(ReadingOutputParser[Turn], BaseCumulativeTransformOutputParser[Turn]):
-    r"""Reads a reply into a `Turn` and streams what is already known.
-
-    The last turn of a stream is that of the whole reply, with its repairs and places. An
-    unreadable reply raises there; LangChain's own cumulative parsers end in silence. Streaming
-    costs linear time, however small the chunks are.
-
-    >>> chunks = iter(["Thought: I have to look it up\nAct", "ion: search\nAction Input: Oslo"])
-    >>> for turn in TurnOutputParser().transform(chunks):
-    ...     print(turn.actions)
-    ()
-    (ToolCall(name='search', arguments='Oslo', type='tool_call'),)
-    (ToolCall(name='search', arguments='Oslo', type='tool_call'),)
-    """
-
-    @field_validator("diff")
-    @classmethod
-    def _no_diff(cls, diff: bool) -> bool:  # noqa: FBT001 - pydantic's signature
-        if diff:
-            msg = "turns are streamed whole: `diff` is not supported"
-            raise ValueError(msg)
-        return diff
-
-    @override
-    def _result(self, text: str, turn: Turn) -> Turn:
-        return turn
-
-    @override
-    def parse_result(self, result: list[Generation], *, partial: bool = False) -> Turn:
-        """Read a reply, or what has arrived of it; a partial reply never fails."""
-        if not partial:
-            return super().parse_result(result)
-        reader = self._reader()
-        last = [*reader.feed(result[0].text)]
-        return last[-1] if last else Turn()
-
-    @override
-    def _transform(self, input: Iterator[str | BaseMessage]) -> Iterator[Turn]:
-        stream = _Stream(self)
-        for chunk in input:
-            yield from stream.feed(chunk)
-        yield stream.finish()
-
-    @override
-    async def _atransform(self, input: AsyncIterator[str | BaseMessage]) -> AsyncIterator[Turn]:
-        stream = _Stream(self)
-        async for chunk in input:
-            for turn in stream.feed(chunk):
-                yield turn
-        yield stream.finish()
-
-    def _reader(self) -> TurnReader:
-        return TurnReader(tools=self.toolbox, config=self._config)
-
-    @property
-    def _type(self) -> str:
-        return "loopmend-turn"
-
-
-class Arrivals:
-    """The chunks of one stream."""
+class Arrivals(ABC):
+    """What has arrived of one stream."""
 
     def __init__(self) -> None:
         self._chunks: list[AIMessageChunk] = []
@@ -91,26 +33,84 @@ class Arrivals:
             self._chunks.append(AIMessageChunk(**chunk.model_dump(exclude={"type"})))
         return text_of(chunk)
 
-    def whole(self, text: str) -> Generation:
+    def whole(self, text: str) -> list[Generation]:
         """Return everything that arrived; `text` is its text."""
         if not self._chunks:
-            return Generation(text=text)
-        first, *rest = self._chunks
+            return [Generation(text=text)]
         # Added all at once: one after the other would take quadratic time.
-        message: Any = first + rest if rest else first
-        return ChatGeneration(message=message)
+        return [ChatGeneration(message=cast("BaseMessage", put_together(self._chunks)))]
+
+    @abstractmethod
+    def feed(self, chunk: str | BaseMessage) -> Iterator[Any]:
+        """Yield what a chunk tells."""
+
+    @abstractmethod
+    def finish(self) -> Iterator[Any]:
+        """Yield what the whole reply tells."""
 
 
-class _Stream(Arrivals):
-    """What has arrived of one stream."""
+class StreamingParser:
+    """A parser that tells what it knows of a reply while it arrives."""
 
+    @abstractmethod
+    def _arrivals(self) -> Arrivals:
+        """Return what takes one stream."""
+
+    def _transform(self, input: Iterator[str | BaseMessage]) -> Iterator[Any]:
+        stream = self._arrivals()
+        for chunk in input:
+            yield from stream.feed(chunk)
+        yield from stream.finish()
+
+    async def _atransform(self, input: AsyncIterator[str | BaseMessage]) -> AsyncIterator[Any]:
+        stream = self._arrivals()
+        async for chunk in input:
+            for part in stream.feed(chunk):
+                yield part
+        for part in stream.finish():
+            yield part
+
+
+class TurnOutputParser(StreamingParser, ReadingOutputParser[Turn], BaseTransformOutputParser[Turn]):
+    r"""Reads a reply into a `Turn` and streams what is already known.
+
+    The last turn of a stream is that of the whole reply, with its repairs and places. An
+    unreadable reply raises there, where LangChain's own cumulative parsers say nothing. Streaming
+    takes linear time even if the chunks are small.
+
+    >>> chunks = iter(["Thought: I have to look it up\nAct", "ion: search\nAction Input: Oslo"])
+    >>> for turn in TurnOutputParser().transform(chunks):
+    ...     print(turn.actions)
+    ()
+    (ToolCall(name='search', arguments='Oslo', type='tool_call'),)
+    (ToolCall(name='search', arguments='Oslo', type='tool_call'),)
+    """
+
+    model_config = ConfigDict(extra="forbid")  # which the other base class would ignore
+
+    @override
+    def _result(self, text: str, turn: Turn) -> Turn:
+        return turn
+
+    @override
+    def _arrivals(self) -> Arrivals:
+        return _Turns(self)
+
+    @property
+    def _type(self) -> str:
+        return "loopmend-turn"
+
+
+class _Turns(Arrivals):
     def __init__(self, parser: TurnOutputParser) -> None:
         super().__init__()
-        self.parser = parser
-        self.reader = parser._reader()  # noqa: SLF001 - part of the parser
+        self._parser = parser
+        self._reader = TurnReader(tools=parser.toolbox, config=parser._config)  # noqa: SLF001
 
+    @override
     def feed(self, chunk: str | BaseMessage) -> Iterator[Turn]:
-        return self.reader.feed(self.take(chunk))
+        return self._reader.feed(self.take(chunk))
 
-    def finish(self) -> Turn:
-        return self.parser.parse_result([self.whole(self.reader.text)])
+    @override
+    def finish(self) -> Iterator[Turn]:
+        yield self._parser.parse_result(self.whole(self._reader.text))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal, Union
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCallChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
@@ -20,7 +18,6 @@ Line = Union[str, AIMessage, Exception]
 """What the model does next: say a text, return a message, or raise."""
 
 _CHUNK = 8
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def call(name: str, _id: str = "call_1", /, **arguments: Any) -> AIMessage:
@@ -70,12 +67,7 @@ class ScriptedChatModel(BaseChatModel):
         """Return the model itself: its script does not depend on the tools."""
         return self
 
-    def _next(
-        self,
-        messages: list[BaseMessage],
-        way: Literal["sync", "async", "stream", "astream"],
-        kwargs: Mapping[str, Any] = _NOTHING,  # noqa: ARG002 - for subclasses
-    ) -> AIMessage:
+    def _next(self, messages: list[BaseMessage], way: str, kwargs: Mapping[str, Any]) -> AIMessage:  # noqa: ARG002 - for subclasses
         at = len(self._asked)
         self._asked.append(list(messages))
         self._ways.append(way)
@@ -91,45 +83,25 @@ class ScriptedChatModel(BaseChatModel):
 
     @override
     def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        return ChatResult(
-            generations=[ChatGeneration(message=self._next(messages, "sync", kwargs))]
-        )
+        return _result(self._next(messages, "sync", kwargs))
 
     @override
     async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        return ChatResult(
-            generations=[ChatGeneration(message=self._next(messages, "async", kwargs))]
-        )
+        return _result(self._next(messages, "async", kwargs))
 
     @override
     def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
         yield from _chunks(self._next(messages, "stream", kwargs))
 
     @override
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         for chunk in _chunks(self._next(messages, "astream", kwargs)):
             yield chunk
@@ -168,18 +140,17 @@ class DecodingChatModel(ScriptedChatModel):
         return self.bind(response_format={"schema": schema})
 
     @override
-    def _next(
-        self,
-        messages: list[BaseMessage],
-        way: Literal["sync", "async", "stream", "astream"],
-        kwargs: Mapping[str, Any] = _NOTHING,
-    ) -> AIMessage:
+    def _next(self, messages: list[BaseMessage], way: str, kwargs: Mapping[str, Any]) -> AIMessage:
         schema = (kwargs.get("response_format") or {}).get("schema")
         if schema is not None and self.refuses:
             msg = "unknown argument: response_format"
             raise ValueError(msg)
         self._schemas.append(schema)
         return super()._next(messages, way, kwargs)
+
+
+def _result(message: AIMessage) -> ChatResult:
+    return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:

@@ -5,28 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, cast
 
-from langchain_core.callbacks import (
-    AsyncCallbackManager,
-    AsyncCallbackManagerForLLMRun,
-    CallbackManager,
-    CallbackManagerForLLMRun,
-)
+from langchain_core.callbacks import AsyncCallbackManager, CallbackManager
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from typing_extensions import override
 
 from langchain_loopmend.decoding import structured_model, takes_schema
-from langchain_loopmend.mending import Constrain, Exchange, Mender, Way, at_once
+from langchain_loopmend.mending import Constrain, Exchange, Mender, at_once
 from langchain_loopmend.messages import (
     as_messages,
-    ended,
+    as_reply,
+    asked_of,
     has_media,
     mended,
-    question_of,
     settled,
-    text_of,
 )
 from langchain_loopmend.parsing_retry import ParsingRetry
 from langchain_loopmend.schemas import bound_tools, tool_schemas, toolbox
@@ -62,7 +56,6 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
 
     @override
     def bind_tools(self, tools: Iterable[Any], **kwargs: Any) -> ToolCallRetry:
-        """Return a copy whose model is bound to the tools; the copy knows them, too."""
         offered = list(tools)
         try:
             bound = cast("Any", self.llm).bind_tools(offered, **kwargs)
@@ -92,57 +85,42 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
 
     @override
     def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        config = _config(run_manager, CallbackManager)
-        return _result(at_once(self._mend(messages, Way(config, _passed(stop, kwargs)))))
+        how = _how(stop, run_manager, CallbackManager, kwargs)
+        return _result(at_once(self._mend(messages, **how)))
 
     @override
     async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        config = _config(run_manager, AsyncCallbackManager)
-        return _result(await self._mend(messages, Way(config, _passed(stop, kwargs), waits=True)))
+        how = _how(stop, run_manager, AsyncCallbackManager, kwargs)
+        return _result(await self._mend(messages, **how, waits=True))
 
     @override
-    async def _mend(self, input: LanguageModelInput, way: Way) -> AIMessage:
+    async def _mend(self, input: Any, config: Any, **how: Any) -> AIMessage:
         messages = as_messages(input)
-        exchange = Exchange(self.llm, input, way)
+        exchange = Exchange(self.llm, input, config, **how)
         exchange.mending = Mending(
             None if self.tools is None else toolbox(self.tools),
             policy=RetryPolicy(self.max_retries, self.salvage, self.constrain),
             can_constrain=takes_schema(self.llm) and not has_media(messages),
         )
-        answered = bool(messages) and isinstance(messages[-1], ToolMessage)
-        start = exchange.mending.start(question_of(messages), after_tool_result=answered)
-        outcome = await exchange.run(start)
-        last = exchange.reply
-        if last is not None and not isinstance(last, AIMessage):
-            last = AIMessage(text_of(last))
+        outcome = await exchange.run(exchange.mending.start(**asked_of(messages)))
         if isinstance(outcome, Done):
-            return mended(last, outcome)
-        return settled(outcome, self.on_failure, ended(last, outcome))
+            return mended(as_reply(exchange.reply), outcome)
+        last = None if exchange.reply is None else as_reply(exchange.reply)
+        return settled(last, outcome, self.on_failure)
 
 
-def _config(run_manager: Any, manager: type[CallbackManager | AsyncCallbackManager]) -> Any:
-    """Return a config whose runs are children of a model's run, which has no way to make one."""
+def _how(stop: Any, run_manager: Any, manager: Any, passed: dict[str, Any]) -> dict[str, Any]:
+    """Return how to ask in runs that are children of a model's, which has no way to make one."""
+    passed = passed if stop is None else {**passed, "stop": stop}
     if run_manager is None:
-        return {}
+        return {"config": {}, "passed": passed}
     child = manager([], parent_run_id=run_manager.run_id)
     child.set_handlers(run_manager.inheritable_handlers)
-    return {"callbacks": child}
-
-
-def _passed(stop: list[str] | None, given: dict[str, Any]) -> dict[str, Any]:
-    return given if stop is None else {**given, "stop": stop}
+    return {"config": {"callbacks": child}, "passed": passed}
 
 
 def _result(reply: AIMessage) -> ChatResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, Generic, TypeVar, cast
 
 from langchain_core.exceptions import OutputParserException
@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from langchain_loopmend.errors import ValueParseException
 from langchain_loopmend.messages import reply_of_generation
-from langchain_loopmend.streaming import Arrivals
+from langchain_loopmend.streaming import Arrivals, StreamingParser
 from loopmend import Failure, FailurePattern, JsonReader, JsonReading, ReadingConfig, Reply
 from loopmend.mending import value_correction, value_schema
 from loopmend.mending.value_replies import read_value_reply
@@ -40,7 +40,7 @@ class _Described:
         return described if "properties" in described else value_schema(self._schema)
 
 
-class ValueReader(LangChainJsonParser):
+class ValueReader(StreamingParser, LangChainJsonParser):
     """How the value parsers read, and what they raise."""
 
     model_config = ConfigDict(extra="forbid")  # a misspelt option is an error, not a default
@@ -84,19 +84,16 @@ class ValueReader(LangChainJsonParser):
 
     @override
     async def aparse(self, text: str) -> Any:
-        """Read a text; there is nothing to await, so it needs no thread."""
         return self.parse(text)
 
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> Any:
-        """Read a reply with its finish reason, or what has arrived of it."""
         if partial:
             return self._part(result[0].text)
         return self._read(self._reply(result[0]))
 
     @override
     async def aparse_result(self, result: list[Generation], *, partial: bool = False) -> Any:
-        """Read a reply; there is nothing to await, so it needs no thread."""
         return self.parse_result(result, partial=partial)
 
     def _reply(self, generation: Generation) -> Reply:
@@ -132,20 +129,8 @@ class ValueReader(LangChainJsonParser):
         return JsonReader().feed(text)
 
     @override
-    def _transform(self, input: Iterator[str | BaseMessage]) -> Iterator[Any]:
-        stream = _Stream(self)
-        for chunk in input:
-            yield from stream.feed(chunk)
-        yield from stream.finish()
-
-    @override
-    async def _atransform(self, input: AsyncIterator[str | BaseMessage]) -> AsyncIterator[Any]:
-        stream = _Stream(self)
-        async for chunk in input:
-            for part in stream.feed(chunk):
-                yield part
-        for part in stream.finish():
-            yield part
+    def _arrivals(self) -> Arrivals:
+        return _Parts(self)
 
 
 class JsonOutputParser(ValueReader):
@@ -153,7 +138,7 @@ class JsonOutputParser(ValueReader):
 
     It takes the same options and gives the same format instructions. With a `pydantic_object` it
     checks the value by it and returns plain data. A value that stops in the middle is an error,
-    not a shorter value; so is an unreadable stream, which LangChain's parser ends in silence.
+    not a shorter value; so is an unreadable stream, which LangChain's parser passes over.
 
     >>> JsonOutputParser().parse("Sure! ```json\n{'city': 'Oslo', people: 717710,}\n```")
     {'city': 'Oslo', 'people': 717710}
@@ -184,21 +169,17 @@ class PydanticOutputParser(ValueReader, LangChainPydanticParser[Any], Generic[T]
     `people` is missing: an integer.
     """
 
+    model_config = ConfigDict(extra="forbid")  # which the other base class would ignore
+
     pydantic_object: Annotated[type[T], SkipValidation()]
 
     @property
     @override
     def OutputType(self) -> Any:
-        """What it returns."""
         return self.pydantic_object
 
     @override
     def parse(self, text: str) -> T:
-        """Read a text.
-
-        Raises:
-            ValueParseException: No value can be read with certainty.
-        """
         return cast("T", super().parse(text))
 
     @override
@@ -217,9 +198,7 @@ class PydanticOutputParser(ValueReader, LangChainPydanticParser[Any], Generic[T]
         return None  # part of a model is no instance of it
 
 
-class _Stream(Arrivals):
-    """What has arrived of one stream, and what was last told of it."""
-
+class _Parts(Arrivals):
     def __init__(self, parser: ValueReader) -> None:
         super().__init__()
         self._parser = parser
@@ -227,12 +206,14 @@ class _Stream(Arrivals):
         self._told: Any = None
         self._in_parts = not isinstance(parser, PydanticOutputParser)
 
+    @override
     def feed(self, chunk: str | BaseMessage) -> Iterator[Any]:
         part = self._reader.feed(self.take(chunk))
         return self._tell(part) if self._in_parts else iter(())
 
+    @override
     def finish(self) -> Iterator[Any]:
-        return self._tell(self._parser.parse_result([self.whole(self._reader.text)]))
+        return self._tell(self._parser.parse_result(self.whole(self._reader.text)))
 
     def _tell(self, part: Any) -> Iterator[Any]:
         if part is None or part == self._told:

@@ -14,7 +14,7 @@ from loopmend.mending.corrections import Form
 from loopmend.mending.messages import NativeCall, Reply
 from loopmend.reading.fitting import fit
 from loopmend.reading.quick import fits, is_plain
-from loopmend.reading.response import is_unusual, read_response
+from loopmend.reading.response import is_unusual
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Repair, Turn
 from loopmend.reading.written_calls import Call
@@ -82,15 +82,7 @@ def read_action_reply(
     native, calls = form == "native", reply.calls or reply.broken_calls
     if native and not calls and tools is not None and not tools.tools:
         return Turn()  # without tools there is no protocol to break
-    turn = read_response(
-        reply.text,
-        calls=reply.calls,
-        broken_calls=reply.broken_calls,
-        finish_reason=reply.finish_reason,
-        tools=tools,
-        protocol="native" if native else "text",
-        config=config,
-    )
+    turn = reply.read(tools, "native" if native else "text", config)
     if turn.failure is not None and turn.failure.pattern is P.EMPTY and reply.holds_more:
         return Turn()
     if not native or calls or tools is None or calls_in(turn):

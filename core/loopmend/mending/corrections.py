@@ -33,7 +33,7 @@ _SAID: Final = {
     P.TRUNCATED: "Your reply was cut off. Send a shorter one.",
     P.TEMPLATE_ECHO: "You repeated the template. Fill it in.",
     P.FABRICATED_OUTPUT: "You made up a tool's result. Tools run only after you call them.",
-    P.ACTION_AND_ANSWER: "You sent a tool call and an answer. Send only one of them.",
+    P.ACTION_AND_ANSWER: "You sent both a tool call and an answer. Send only one.",
     P.NO_ACTION: "Your reply holds neither a tool call nor an answer.",
     P.TEXTUAL_CALL: "You wrote the tool call as text, so it did not run.",
     P.BAD_VALUE: "The value does not fit the schema.",
@@ -158,7 +158,7 @@ def _what_is_wrong(failure: Failure, spec: ToolSpec | None) -> str:
         wrong.append(f"needs {_names(failure.missing)}")
     if unknown := [name for name in failure.unknown if _NAME.fullmatch(name)]:
         wrong.append(f"does not accept {_names(unknown[:3])}")
-    wrong += [f"takes {_kind(spec, name)} as `{name}`" for name in failure.mistyped]
+    wrong += [f"takes `{name}: {_kind(spec, name)}`" for name in failure.mistyped]
     return f"`{spec.name}` {' and '.join(wrong)}." if wrong else _SAID[P.BAD_ARGUMENTS]
 
 

@@ -84,7 +84,7 @@ class LoopPolicy:
     """
 
     warn_after: int = 2
-    """Repeats before the model is told."""
+    """Repeats before the model is warned."""
     stop_after: int | None = None
     """Repeats before the run ends; never by default, because polling and scrolling repeat, too."""
     window: int = 30
@@ -163,18 +163,16 @@ def _nudge(last: CallResult, repeats: int, kind: LoopKind, question: str) -> str
             f"was done in between. Do not hand it over again. {answer_from(question)}"
         )
     name = in_brief(last.name)
-    waiting = "Only if you are waiting for that to change, go on."
+    waiting = "Go on only if you are waiting for that to change."
     if kind == "failing" or last.fails():
         # Who is told to answer after an error makes an answer up.
-        instead = (
-            "change what its last error names, or tell the user what could not be done and why."
-        )
+        instead = "fix what its last error names, or tell the user what could not be done and why."
         if kind == "failing":
             return f"{name} failed {repeats + 1} times in a row. Now {instead}"
         return f"{name} failed {repeats} times in the same way. {waiting} If not, {instead}"
     return (
-        f"You called {name} {repeats} times with the same arguments and got the same result: you "
-        f"have it. {waiting} If not: {answer_from(question)}"
+        f"You called {name} {repeats} times with the same arguments and got the same result, so "
+        f"you have it. {waiting} If not: {answer_from(question)}"
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from loopmend.reading.turn import Failure
+from loopmend.reading.response import Protocol, is_declined, is_unusual, read_response
+from loopmend.reading.tools import Toolbox
+from loopmend.reading.turn import Failure, ReadingConfig, Turn
 
 __all__ = ["Message", "NativeCall", "Reply", "refused_messages"]
 
@@ -61,6 +63,33 @@ class Reply:
     """What the provider raised instead of a reply."""
     holds_more: bool = False
     """Whether it holds more than words and calls, such as an image or a refusal."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether there is nothing to it but a text that ended as texts do.
+
+        >>> Reply("It is in Norway.", finish_reason="stop").is_text, Reply(error=OSError()).is_text
+        (True, False)
+        """
+        beside = self.calls or self.broken_calls or self.error or self.holds_more
+        reason = self.finish_reason
+        return not (beside or is_unusual(reason) or is_declined(reason))
+
+    def read(self, tools: Toolbox | None, protocol: Protocol, config: ReadingConfig) -> Turn:
+        """Read what it asks for, see `read_response`.
+
+        >>> Reply("It is in Norway.").read(None, "text", ReadingConfig()).actions[0].content
+        'It is in Norway.'
+        """
+        return read_response(
+            self.text,
+            calls=self.calls,
+            broken_calls=self.broken_calls,
+            finish_reason=self.finish_reason,
+            tools=tools,
+            protocol=protocol,
+            config=config,
+        )
 
     def said(self) -> tuple[Any, ...]:
         """Return a key that is equal for replies that are the same word for word."""

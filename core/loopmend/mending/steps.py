@@ -93,7 +93,7 @@ class Done:
 
 
 class NormalizationError(LoopmendError):
-    """A model kept breaking the tool protocol although it was corrected.
+    """A model kept breaking the tool protocol after it was corrected.
 
     >>> from loopmend import Failure, FailurePattern
     >>> NormalizationError(Failure(FailurePattern.EMPTY, "The reply is empty.", (0, 0)), 2)

@@ -18,7 +18,7 @@ P: Final = FailurePattern
 _SAID: Final = {
     P.EMPTY: "Your reply was empty.",
     P.NO_ACTION: "Your reply holds no JSON.",
-    P.TRUNCATED: "Your reply was cut off or left parts out. Send all of it, shorter if need be.",
+    P.TRUNCATED: "Your reply was cut off or is incomplete. Send all of it, shorter if you can.",
     P.TEMPLATE_ECHO: "You repeated the template. Fill in real values.",
 }
 _DEFAULT: Final = "Your JSON could not be parsed."
@@ -58,7 +58,7 @@ def value_correction(failure: Failure, schema: Schema) -> str:
 def _words(problem: Problem) -> str:
     """Return a problem in words, if what names its place is a name at all."""
     if not all(isinstance(step, int) or _NAME.fullmatch(step) for step in problem.path):
-        return "leave out keys that are not in the shape"
+        return "remove the keys that the shape does not have"
     expected = _NOT_WORDS.sub(" ", problem.expected)[:_LONGEST_WORDS]
     return str(Problem(problem.path, expected, problem.came))
 

@@ -23,10 +23,10 @@ class CapAnswerMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
     """Answers from what was found where LangChain's own limits end a run.
 
     `ModelCallLimitMiddleware` and `ToolCallLimitMiddleware` end it with a sentence such as "Model
-    call limits exceeded: run limit (5/5)". In its place comes an answer from what the calls since
-    the user's last message found, marked as loopmend's.
+    call limits exceeded: run limit (5/5)". This middleware puts an answer in its place, made from
+    what the calls since the user's last message found and marked as loopmend's.
 
-    `LoopGuardMiddleware` does the same for the `recursion_limit`; beside this one it needs
+    `LoopGuardMiddleware` does the same for the `recursion_limit`. If you use both, give it
     `steps_after=1`, because this one takes a step after the answer.
 
     Example:
@@ -60,7 +60,6 @@ class CapAnswerMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
 
     @override
     def after_agent(self, state: LoopGuardState, runtime: Any) -> dict[str, Any] | None:
-        """Replace the sentence of a limit, if that is how the run ended."""
         messages = state["messages"]
         if not messages or not _is_limits(messages[-1]):
             return None
@@ -73,7 +72,6 @@ class CapAnswerMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
 
     @override
     async def aafter_agent(self, state: LoopGuardState, runtime: Any) -> dict[str, Any] | None:
-        """Replace the sentence of a limit, if that is how the run ended."""
         return self.after_agent(state, runtime)
 
 

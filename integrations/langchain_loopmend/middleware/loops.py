@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 from typing import Annotated, Any, Final, NamedTuple, TypedDict
 
-from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain.agents.middleware import AgentState
 from langchain.agents.middleware.types import (
     ExtendedModelResponse,
     ModelRequest,
@@ -21,14 +21,17 @@ from typing_extensions import NotRequired, override
 
 from langchain_loopmend.messages import ended_by
 from langchain_loopmend.middleware.made_calls import Made, calls_of, made_in
+from langchain_loopmend.middleware.model_calls import (
+    Handler,
+    ModelCallMiddleware,
+    Response,
+    Result,
+)
 from loopmend import LoopPolicy, StopReason
 from loopmend._arguments import require_int
 from loopmend.mending import Nudge, OnCap, Stop, answer_at_cap, ask_before_cap, check_on_cap
 
 __all__ = ["LoopGuardMiddleware", "LoopGuardState"]
-
-Response = ModelResponse[Any]
-Result = ModelResponse[Any] | ExtendedModelResponse[Any]
 
 _SHORTEST_ROUND: Final = 2
 """A model's node and a node of tools."""
@@ -54,7 +57,7 @@ class LoopGuardState(AgentState[Any]):
     loop_guard_left: NotRequired[Annotated[int, PrivateStateAttr, RemainingStepsManager]]
 
 
-class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
+class LoopGuardMiddleware(ModelCallMiddleware[LoopGuardState]):
     """Tells a model that it is going in circles, and answers from what was found at the step limit.
 
     It counts the calls since the user's last message, including those that a summary removed from
@@ -100,7 +103,7 @@ class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
         """Set the limits.
 
         Args:
-            warn_after: Repeats before the model is told.
+            warn_after: Repeats before the model is warned.
             stop_after: Repeats before the run ends; never by default.
             window: How many of the latest calls count.
             exclude_tools: Tools that may repeat freely.
@@ -119,45 +122,24 @@ class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
         self._steps_after = steps_after
 
     @override
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
-    ) -> Result:
-        """Call the model, tell it what it does, or answer in its place."""
-        seen, guarded = self._guarded(request)
-        response = guarded if isinstance(guarded, ModelResponse) else handler(guarded)
-        return self._noted(response, seen, request)
-
-    @override
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[Response]],
-    ) -> Result:
-        """Call the model without blocking, tell it what it does, or answer in its place."""
-        seen, guarded = self._guarded(request)
-        response = guarded if isinstance(guarded, ModelResponse) else await handler(guarded)
-        return self._noted(response, seen, request)
-
-    def _guarded(self, request: ModelRequest[Any]) -> tuple[_Seen, ModelRequest[Any] | Response]:
+    async def _around(self, request: ModelRequest[Any], handler: Handler, *, waits: bool) -> Result:
         seen = _seen(request, self._policy.window, self._steps_after)
         calls, asked = calls_of(seen.made), seen.made["asked"]
+        is_last = self._answers and seen.is_last()
         decision = self._policy.decide(calls, asked)
         if isinstance(decision, Stop):
             answer = ended_by(StopReason.MAX_ITERATIONS, decision.content)
-            return seen, ModelResponse(result=[answer])
+            return ModelResponse(result=[answer])
         told = decision.content if isinstance(decision, Nudge) else None
-        if calls and self._answers and seen.is_last():
+        if calls and is_last:
             told = ask_before_cap(asked)
-        if told is None:
-            return seen, request
-        return seen, request.override(messages=[*request.messages, HumanMessage(told)])
-
-    def _noted(self, response: Response, seen: _Seen, request: ModelRequest[Any]) -> Result:
-        """Return a response, with what to remember in the state if the run goes on."""
+        if told is not None:
+            request = request.override(messages=[*request.messages, HumanMessage(told)])
+        response = await handler(request)
         if not _calls(response):
             return response
-        if self._answers and seen.is_last() and _goes_on(response, seen.pace, request):
-            cap = answer_at_cap(calls_of(seen.made))
+        if is_last and _goes_on(response, seen.pace, request):
+            cap = answer_at_cap(calls)
             return ModelResponse(result=[ended_by(StopReason(cap.reason), cap.content)])
         update = {"loop_guard": seen.made, "loop_guard_pace": seen.pace}
         command: Command[Any] = Command(update=update)

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Union, cast
+from typing import Any, cast
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain.agents.structured_output import StructuredOutputError
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage
 from langgraph.types import Command
 from typing_extensions import override
 
 from langchain_loopmend.decoding import decoding_arguments, takes_schema, without_tools
-from langchain_loopmend.mending import RETRY_EVENT, Exchange, Way
+from langchain_loopmend.mending import RETRY_EVENT, Exchange
 from langchain_loopmend.messages import (
+    asked_of,
     core_messages,
-    ended,
     has_media,
     mended,
     messages_of,
-    question_of,
     reply_of,
     settled,
 )
 from langchain_loopmend.middleware.arrivals import Listening, as_it_arrived, listen
+from langchain_loopmend.middleware.model_calls import Handler, Response, Result
 from langchain_loopmend.middleware.structured_answers import StructuredAnswers
 from langchain_loopmend.schemas import ToolboxCache
-from loopmend import Ask, Done, Failure, GaveUp, Mending, Reply, RetryPolicy
-from loopmend.mending import OnFailure, constrained, is_clean
+from loopmend import Ask, Done, Failure, GaveUp, Mending, RetryPolicy
+from loopmend.mending import OnFailure, Retry, constrained, is_clean
 from loopmend.reading import Toolbox
 
-__all__ = ["Handler", "ModelExchange", "Response", "Result", "Setup"]
-
-Response = ModelResponse[Any]
-Result = Union[ModelResponse[Any], ExtendedModelResponse[Any]]
-Handler = Callable[[ModelRequest[Any]], Awaitable[Response]]
+__all__ = ["ModelExchange", "Setup"]
 
 
 class Setup:
@@ -53,12 +49,10 @@ class Setup:
         """Return what an agent may end with, made once as long as the format is the same."""
         if response_format is None:
             return None
-        if self._answers is None or self._answers.response_format is not response_format:
-            self._answers = StructuredAnswers(response_format)
-        return self._answers
-
-
-_FIELDS = tuple(each.name for each in fields(ModelRequest))
+        last = self._answers  # other threads may change it meanwhile
+        if last is None or last.response_format is not response_format:
+            self._answers = last = StructuredAnswers(response_format)
+        return last
 
 
 @dataclass(init=False)
@@ -79,10 +73,7 @@ class _Watched(ModelRequest[Any]):
     def of(cls, request: ModelRequest[Any], model: Any) -> _Watched:
         """Return a request like another one; `__init__` would take longer than all of the rest."""
         made = object.__new__(cls)
-        for name in _FIELDS:
-            object.__setattr__(made, name, getattr(request, name))
-        object.__setattr__(made, "model", model)
-        object.__setattr__(made, "seen", [made])
+        vars(made).update(vars(request), model=model, seen=[made])
         return made
 
 
@@ -101,50 +92,41 @@ class ModelExchange(Exchange):
     """One call of the model node: what is asked, and what comes of it."""
 
     def __init__(
-        self, setup: Setup, request: ModelRequest[Any], handler: Handler, way: Way
+        self, setup: Setup, request: ModelRequest[Any], handler: Handler, *, waits: bool = False
     ) -> None:
         model = setup.listening.get(request.model)
-        super().__init__(request.model, _Watched.of(request, model), way)
+        super().__init__(request.model, _Watched.of(request, model), waits=waits)
         self._setup = setup
         self._handler = handler
+        self._first = Ask()
         self._error: StructuredOutputError | None = None
-        self._wanted = setup.answers(request.response_format)
-        self._by_provider = self._wanted is not None and self._wanted.by_provider
-        self._raises = self._wanted is not None and self._wanted.raises
+        self._wanted = wanted = setup.answers(request.response_format)
+        self._by_provider = wanted is not None and wanted.by_provider
 
     async def result(self) -> Result:
         """Call the model until its reply can be used, and return what the model node takes."""
-        start = Ask()  # most replies need no more than that
-        if self._setup.policy.constrain == "always":
-            start = self._started[1]
-        return self._result(await self.run(start))
-
-    @property
-    def mending(self) -> Mending:  # type: ignore[override] # made when it is needed
-        """The loop, which knows the tools that the model was really offered."""
-        return self._started[0]
+        if self._setup.policy.constrain == "always":  # else most replies need no loop
+            _ = self.mending
+        return self._result(await self.run(self._first))
 
     @cached_property
-    def _started(self) -> tuple[Mending, Ask]:
+    def mending(self) -> Mending:  # type: ignore[override] # made when it is needed
+        """The loop, which knows the tools that the model was really offered."""
         request, wanted, policy = self.input, self._wanted, self._setup.policy
         # The state's messages: other middleware may have added a nudge to the request's.
         messages = request.state.get("messages") or request.messages
         can = wanted is None and bool(policy.constrain) and not has_media(request.messages)
         mending = Mending(
-            self.tools(),
+            self._tools(),
             schema=wanted.schema if wanted and self._by_provider else None,
             answers=wanted.schemas if wanted and not self._by_provider else None,
             policy=policy,
             can_constrain=can and takes_schema(self.llm),
         )
-        answered = bool(messages) and isinstance(messages[-1], ToolMessage)
-        return mending, mending.start(question_of(messages), after_tool_result=answered)
+        self._first = mending.start(**asked_of(messages))
+        return mending
 
-    @property
-    def _refused(self) -> list[Failure]:
-        return self.mending.refused if "_started" in self.__dict__ else []
-
-    def tools(self) -> Toolbox:
+    def _tools(self) -> Toolbox:
         """Return the tools that the model was offered, as far as anybody changed them."""
         own = [] if self._wanted is None or self._by_provider else self._wanted.tools
         return self._setup.toolboxes.get([*self.input.seen[0].tools, *own])
@@ -152,10 +134,7 @@ class ModelExchange(Exchange):
     @override
     async def ask(self, step: Ask) -> Response:
         if step.retry is not None:
-            await self.way.tell(step)
-            if self.input.runtime is not None:
-                # `stream_mode="custom"` does not show the events of callbacks.
-                self.input.runtime.stream_writer({RETRY_EVENT: step.retry.data()})
+            await self.tell(step.retry)
         self._error = None
         if self.input.model is self.llm:  # it does not stream
             return await self._handled(step)
@@ -167,11 +146,24 @@ class ModelExchange(Exchange):
             return response if whole is reply else ModelResponse(result=[whole])
         return response
 
+    @override
+    async def tell(self, retry: Retry) -> None:
+        await super().tell(retry)
+        if self.input.runtime is not None:
+            # `stream_mode="custom"` does not show the events of callbacks.
+            self.input.runtime.stream_writer({RETRY_EVENT: retry.data()})
+
     async def _handled(self, step: Ask) -> Response:
         try:
             return await self._handler(self.put(step))
         except StructuredOutputError as error:
-            return self._failed(error)
+            reply = getattr(error, "ai_message", None)
+            if self._wanted is None or not isinstance(reply, AIMessage):
+                raise  # it is not ours to mend
+            self._error = error
+            # Only where the provider decodes does a reply without calls fail.
+            self._by_provider = self._by_provider or not reply.tool_calls
+            return ModelResponse(result=[reply])
 
     @override
     def put(self, step: Ask) -> ModelRequest[Any]:
@@ -183,60 +175,44 @@ class ModelExchange(Exchange):
             return request.override(messages=[*request.messages, *added])
         told = [] if request.system_message is None else [request.system_message]
         whole = [*core_messages([*told, *request.messages]), *step.messages]
-        system, *rest = messages_of(constrained(whole, self.tools()))
-        given: dict[str, Any] = {name: getattr(request, name) for name in _FIELDS}
+        system, *rest = messages_of(constrained(whole, self._tools()))
+        decoding = decoding_arguments(request.model, step.schema)
+        given = {each.name: getattr(request, each.name) for each in fields(ModelRequest)}
         given |= {"system_message": system, "messages": rest}
-        arguments = decoding_arguments(request.model, step.schema)
-        return _Constrained(**{**given, "model_settings": {**request.model_settings, **arguments}})
-
-    def _failed(self, error: StructuredOutputError) -> Response:
-        """Return the reply that is no structured answer; raise what is not ours to mend."""
-        reply = getattr(error, "ai_message", None)
-        if self._wanted is None or not isinstance(reply, AIMessage):
-            raise error
-        self._error = error
-        # Only where the provider decodes does a reply without calls fail.
-        self._by_provider = self._by_provider or not reply.tool_calls
-        return ModelResponse(result=[reply])
+        given["model_settings"] = {**request.model_settings, **decoding}
+        return _Constrained(**given)
 
     @override
     async def judge(self, reply: Response) -> Any:
         """Say what to do about a response; the response itself if there is nothing to mend."""
-        self.reply = response = reply
-        message = response.result[0] if response.result else None
-        if response.structured_response is not None or not isinstance(message, AIMessage):
-            return response
-        if self._wanted is None and len(response.result) > 1:
-            return response
+        self.reply = reply
+        message, wanted = reply.result[0] if reply.result else None, self._wanted
+        if reply.structured_response is not None or not isinstance(message, AIMessage):
+            return reply
+        if wanted is None and len(reply.result) > 1:
+            return reply
         said = reply_of(message)
-        if "_started" not in self.__dict__ and self._is_clean(message, said):
-            return response
-        words = None if self._wanted is None else self._wanted.own_words(response)
-        return self.mending.reply(said, words=words)
-
-    def _is_clean(self, message: AIMessage, said: Reply) -> bool:
-        """Tell quickly whether to use a reply as it is; where an answer is due, only calls are."""
-        if self._wanted is not None and not (
-            said.calls and self._wanted.schemas.keys().isdisjoint(c.name for c in said.calls)
-        ):
-            return False
+        # Where a structured answer is due, only calls of other tools are none.
+        names = () if wanted is None else wanted.schemas
+        due = wanted is not None and (not said.calls or any(c.name in names for c in said.calls))
         simple = type(message) is AIMessage and isinstance(message.content, str)
-        return simple and is_clean(said, self.tools())
+        if simple and not due and is_clean(said, self._tools()):
+            return reply
+        words = None if wanted is None else wanted.own_words(reply)
+        return self.mending.reply(said, words=words)
 
     def _result(self, outcome: Any) -> Result:
         """Return what the model node takes, with a report if replies were refused."""
         if isinstance(outcome, ModelResponse):
-            return self._reported(outcome, "mended", self._refused)
+            refused = self.mending.refused if "mending" in vars(self) else ()
+            return self._reported(outcome, "mended", refused)
         message = None if self.reply is None else self.reply.result[0]
         last = message if isinstance(message, AIMessage) else None
         if isinstance(outcome, GaveUp):
-            return self._reported(self._ended(last, outcome), "gave_up", self._refused)
+            return self._reported(self._ended(last, outcome), "gave_up", outcome.refused)
         done = cast("Done", outcome)
         response = self._response(cast("AIMessage", last), done)
-        outcomes: Any = (
-            ("made", done.refused) if done.outcome == "made" else ("mended", self._refused)
-        )
-        return self._reported(response, *outcomes)
+        return self._reported(response, done.outcome, done.refused)
 
     def _response(self, last: AIMessage, done: Done) -> Response:
         reply = mended(last, done)
@@ -249,12 +225,12 @@ class ModelExchange(Exchange):
         return ModelResponse(result=[reply]) if done.calls else cast("Response", self.reply)
 
     def _ended(self, last: AIMessage | None, outcome: GaveUp) -> Response:
-        error = outcome.error()
-        error.__cause__ = outcome.cause or self._error
-        on_failure = self._setup.on_failure
-        if self._error is not None and on_failure == "return" and self._raises:
-            raise self._error
-        return ModelResponse(result=[settled(outcome, on_failure, ended(last, outcome), error)])
+        error, on_failure = outcome.error(), self._setup.on_failure
+        if self._error is not None:
+            error.__cause__ = outcome.cause or self._error
+            if on_failure == "return" and self._wanted is not None and self._wanted.raises:
+                raise self._error
+        return ModelResponse(result=[settled(last, outcome, on_failure, error)])
 
     def _reported(self, response: Response, outcome: str, refused: Sequence[Failure]) -> Result:
         if not refused:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Annotated, Any
 
-from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain.agents.middleware import AgentState
 from langchain.agents.middleware.types import ModelRequest, OmitFromInput
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.mending import Constrain, Way, at_once
-from langchain_loopmend.middleware.model_exchange import (
-    Handler,
-    ModelExchange,
-    Response,
-    Result,
-    Setup,
-)
+from langchain_loopmend.mending import Constrain
+from langchain_loopmend.middleware.model_calls import Handler, ModelCallMiddleware, Result
+from langchain_loopmend.middleware.model_exchange import ModelExchange, Setup
 from loopmend import FailurePattern, RetryPolicy
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import OnFailure, check_on_failure
@@ -30,20 +25,15 @@ class NormalizationState(AgentState[Any]):
     normalization: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput]]
 
 
-class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
+class NormalizationMiddleware(ModelCallMiddleware[NormalizationState]):
     """Corrects a model that narrates, says nothing, or calls tools in a way that cannot run.
 
     Without loopmend such a reply ends the run as if it were the answer. This middleware makes a
     call that the model wrote as text if it is complete and fits its tool. Otherwise it asks the
     model again, at most `max_retries` times per step, and has the provider decode by a schema of
-    the actions if it can. Refused replies never reach the state; `stream_mode="messages"` still
-    shows their tokens, and a custom event `loopmend_retry` says which to retract. The retries
-    happen inside the model node, so `ModelCallLimitMiddleware` does not count them.
-
-    It acts on narrated and empty replies, calls written as text, calls with broken or truncated
-    arguments (even if streaming hides that), unknown tools, and finish reasons such as Gemini's
-    `MALFORMED_FUNCTION_CALL`. An empty reply after a tool's result is a normal way to finish. The
-    tools are those that the model finally got, wherever the middleware is in the list.
+    the actions if it can. Refused replies never reach the state; if you stream tokens, a custom
+    event `loopmend_retry` says which to retract. Put it anywhere in the list: it knows the tools
+    that the model finally got.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -96,20 +86,8 @@ class NormalizationMiddleware(AgentMiddleware[NormalizationState, Any, Any]):
         self._setup = Setup(policy, on_failure)
 
     @override
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
-    ) -> Result:
-        """Call the model until its reply can be used."""
-
-        async def handle(asked: ModelRequest[Any]) -> Response:
-            return handler(asked)
-
-        return at_once(ModelExchange(self._setup, request, handle, Way()).result())
-
-    @override
-    async def awrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Result:
-        """Call the model until its reply can be used, without blocking."""
-        return await ModelExchange(self._setup, request, handler, Way(waits=True)).result()
+    async def _around(self, request: ModelRequest[Any], handler: Handler, *, waits: bool) -> Result:
+        return await ModelExchange(self._setup, request, handler, waits=waits).result()
 
 
 class ToolCallingMiddleware(NormalizationMiddleware):

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from itertools import takewhile
 from typing import Annotated, Any, Final
 
-from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
-from langchain.agents.middleware.types import ModelRequest, ModelResponse, OmitFromInput
+from langchain.agents.middleware import AgentState, hook_config
+from langchain.agents.middleware.types import ModelRequest, OmitFromInput
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.runtime import Runtime
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.messages import ended_by, read_message, text_of
+from langchain_loopmend.messages import ended_by, reply_of, text_of
+from langchain_loopmend.middleware.model_calls import Handler, ModelCallMiddleware, Result
 from loopmend import Planner, ReadingConfig, StopReason
 from loopmend.contracts import PlannedAction, TaskStateInput, to_data
 from loopmend.planning import observe_conversation
 
 __all__ = ["PlannerMiddleware", "PlannerState"]
 
-Response = ModelResponse[Any]
 Observe = Callable[[Any, Runtime[Any]], TaskStateInput]
 
 _QUIET: Final = ReadingConfig(detect_signals=False)
@@ -31,7 +31,7 @@ class PlannerState(AgentState[Any]):
     plan: NotRequired[Annotated[dict[str, Any], OmitFromInput]]
 
 
-class PlannerMiddleware(AgentMiddleware[PlannerState, Any, Any]):
+class PlannerMiddleware(ModelCallMiddleware[PlannerState]):
     """Plans what should happen next before each model call, and acts on the plan.
 
     A blocker, such as an open circuit breaker, ends the run with an answer and without a model
@@ -82,7 +82,6 @@ class PlannerMiddleware(AgentMiddleware[PlannerState, Any, Any]):
     @override
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: PlannerState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Plan the step."""
         planned = self._planner.advise(self._observe(state, runtime))
         told = [] if planned.correction is None else [planned.correction]
         update: dict[str, Any] = {
@@ -100,31 +99,15 @@ class PlannerMiddleware(AgentMiddleware[PlannerState, Any, Any]):
     @override
     @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: PlannerState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Plan the step; there is nothing to await."""
         return self.before_model(state, runtime)
 
     @override
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
-    ) -> Response:
-        """Call the model with the plan's hints."""
-        return handler(self._hinted(request))
-
-    @override
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[Response]],
-    ) -> Response:
-        """Call the model with the plan's hints, without blocking."""
-        return await handler(self._hinted(request))
-
-    def _hinted(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+    async def _around(self, request: ModelRequest[Any], handler: Handler, *, waits: bool) -> Result:
         planned: Any = request.state.get("plan") or {}
         hints = planned.get("hints") if self._inject else None
-        if not hints:
-            return request
-        return request.override(system_message=_with_hints(request.system_message, hints))
+        if hints:
+            request = request.override(system_message=_with_hints(request.system_message, hints))
+        return await handler(request)
 
 
 def _with_hints(told: SystemMessage | None, hints: list[str]) -> SystemMessage:
@@ -162,4 +145,4 @@ def _broken_in_a_row(messages: list[Any]) -> int:
 def _is_broken(message: AIMessage | ToolMessage) -> bool:
     if not isinstance(message, AIMessage):
         return False
-    return read_message(message, None, _QUIET, "native").failure is not None
+    return reply_of(message).read(None, "native", _QUIET).failure is not None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
-from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain.agents.middleware import AgentState
 from langchain.agents.middleware.types import (
     ExtendedModelResponse,
     ModelRequest,
@@ -17,6 +17,7 @@ from langgraph.types import Command
 from typing_extensions import NotRequired, override
 
 from langchain_loopmend.messages import text_of, without_calls
+from langchain_loopmend.middleware.model_calls import Handler, ModelCallMiddleware, Result
 from loopmend import ReadingConfig, read_turn
 from loopmend.contracts import MetaSignal, Stuck, Yield, to_data
 
@@ -24,8 +25,6 @@ __all__ = ["MetaSignalMiddleware", "MetaSignalState"]
 
 _ALL: Final = ReadingConfig()
 _TAGS: Final = ReadingConfig(detect_signals="tags")
-Response = ModelResponse[Any]
-Result = ModelResponse[Any] | ExtendedModelResponse[Any]
 OnSignal = Callable[[MetaSignal, AIMessage], AIMessage | None]
 
 
@@ -35,7 +34,7 @@ class MetaSignalState(AgentState[Any]):
     meta_signals: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput]]
 
 
-class MetaSignalMiddleware(AgentMiddleware[MetaSignalState, Any, Any]):
+class MetaSignalMiddleware(ModelCallMiddleware[MetaSignalState]):
     """Records whether the model answers, doubts, is stuck, yields or thinks aloud.
 
     A model that is stuck or yields ends the run: the middleware drops the calls next to that
@@ -64,22 +63,8 @@ class MetaSignalMiddleware(AgentMiddleware[MetaSignalState, Any, Any]):
         self._on_signal = on_signal
 
     @override
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
-    ) -> Result:
-        """Call the model and record its signal."""
-        return self._recorded(request, handler(request))
-
-    @override
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[Response]],
-    ) -> Result:
-        """Call the model without blocking and record its signal."""
-        return self._recorded(request, await handler(request))
-
-    def _recorded(self, request: ModelRequest[Any], response: Response) -> Result:
+    async def _around(self, request: ModelRequest[Any], handler: Handler, *, waits: bool) -> Result:
+        response = await handler(request)
         reply = response.result[0] if response.result else None
         if not isinstance(reply, AIMessage):
             return response

@@ -46,7 +46,7 @@ def test_arguments_are_named() -> None:
     assert said.startswith("`search` needs `query` and does not accept `q`.")
     assert 'search(query: string, limit?: integer, lang?: "en" | "de")' in said
     said = told('Action: search\nAction Input: {"query": {"a": 1}}')
-    assert said.startswith("`search` takes string as `query`.")
+    assert said.startswith("`search` takes `query: string`.")
 
 
 def test_names_that_are_no_names_are_not_repeated() -> None:

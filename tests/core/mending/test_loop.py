@@ -20,6 +20,7 @@ from loopmend import (
     Mending,
     Message,
     NormalizationError,
+    ReadingConfig,
     Reply,
     RetryPolicy,
     ToolCall,
@@ -418,6 +419,34 @@ def test_clean_texts_are_used_as_they_are(text: str) -> None:
         step = started().reply(Reply(text))
         assert isinstance(step, Done)
         assert (step.calls, step.content) == (None, None)
+
+
+@given(emitted_text, st.booleans())
+def test_clean_texts_are_clean_after_a_correction(text: str, can: bool) -> None:  # noqa: FBT001
+    """Then too, in words or under a schema: the adapters need not read them again."""
+    if is_clean(Reply(text), Toolbox(TOOLS)):
+        mending = started(can_constrain=can)
+        assert asked(mending, Reply("")).schema is None or can
+        step = mending.reply(Reply(text))
+        assert isinstance(step, Done)
+        assert (step.calls, step.content, step.outcome) == (None, None, "mended")
+
+
+@given(emitted_text, st.sampled_from([None, "stop", "length", "content_filter"]))
+def test_what_is_only_a_text_reads_as_one(text: str, reason: str | None) -> None:
+    """Parsers read such a reply without its message."""
+    reply, config = Reply(text, finish_reason=reason), ReadingConfig()
+    assert reply.is_text == (reason in (None, "stop"))
+    if reply.is_text:
+        assert reply.read(Toolbox(TOOLS), "text", config) == read_turn(text, tools=TOOLS)
+
+
+@pytest.mark.parametrize(
+    "more", [{"calls": (GOOD,)}, {"broken_calls": (GOOD,)}, {"error": OSError()}]
+)
+def test_what_is_more_than_a_text(more: Any) -> None:
+    """Its text alone does not tell what the model asks for."""
+    assert not Reply("It is in Norway.", **more).is_text
 
 
 replies = st.builds(

@@ -36,8 +36,9 @@ def test_what_the_model_is_told() -> None:
     told = LoopPolicy().decide([A] * 2, "Where is\n Oslo?")
     assert isinstance(told, Nudge)
     assert told.content == (
-        "You called search 2 times with the same arguments and got the same result: you have it. "
-        "Only if you are waiting for that to change, go on. "
+        "You called search 2 times with the same arguments and got the same result, "
+        "so you have it. "
+        "Go on only if you are waiting for that to change. "
         "If not: Answer from what the tools returned: Where is Oslo?"
     )
 
@@ -124,7 +125,7 @@ def test_a_stop_tells_what_was_found() -> None:
     assert failing.content.endswith("no such tool. What was found: price(lamp): lamplamp")
     told = LoopPolicy().decide([wrong] * 2)
     assert isinstance(told, Nudge)
-    assert told.content.startswith("f failed 2 times in the same way. Only if you are waiting")
+    assert told.content.startswith("f failed 2 times in the same way. Go on only if you are")
     assert told.content.endswith("tell the user what could not be done and why.")
     nothing = LoopPolicy(2, 3).decide([wrong] * 3)
     assert isinstance(nothing, Stop)
@@ -153,7 +154,7 @@ def test_a_tool_that_keeps_failing_in_other_words() -> None:
     assert isinstance(stopped, Stop)
     assert (told.kind, told.repeats, stopped.kind, stopped.repeats) == ("failing", 2, "failing", 6)
     assert told.content == (
-        "sql failed 3 times in a row. Now change what its last error names, or tell the user what "
+        "sql failed 3 times in a row. Now fix what its last error names, or tell the user what "
         "could not be done and why."
     )
     assert stopped.content == (

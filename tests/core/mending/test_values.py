@@ -100,10 +100,10 @@ def test_the_correction_names_just_what_is_wrong() -> None:
     [
         ("", "Your reply was empty."),
         ("I do not know.", "Your reply holds no JSON."),
-        ('{"name": "Oslo", "peo', "Your reply was cut off or left parts out."),
+        ('{"name": "Oslo", "peo', "Your reply was cut off or is incomplete."),
         ('{"name": "...", "people": 1}', "You repeated the template. Fill in real values."),
         ('{"name": "Oslo", "name": "Os"}', "Your JSON could not be parsed."),
-        ('{"name": "Oslo", "people": ', "Your reply was cut off or left parts out."),
+        ('{"name": "Oslo", "people": ', "Your reply was cut off or is incomplete."),
     ],
 )
 def test_each_failure_has_its_words(text: str, words: str) -> None:
@@ -241,7 +241,7 @@ def test_what_a_model_names_is_not_repeated() -> None:
     reading = read_json('{"ignore {\\"a\\": 1} all": 1}', schema)
     assert reading.failure is not None
     words = value_correction(reading.failure, schema_of(schema))  # type: ignore[arg-type]
-    assert words.startswith("Fix only this: leave out keys that are not in the shape.")
+    assert words.startswith("Fix only this: remove the keys that the shape does not have.")
     assert "ignore" not in words
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Literal
 
 import pytest
@@ -60,12 +59,7 @@ class Told(DecodingChatModel):
         """What it was told, also when it refused."""
         return self._given
 
-    def _next(
-        self,
-        messages: list[BaseMessage],
-        way: Literal["sync", "async", "stream", "astream"],
-        kwargs: Mapping[str, Any] = MappingProxyType({}),
-    ) -> AIMessage:
+    def _next(self, messages: list[BaseMessage], way: str, kwargs: Mapping[str, Any]) -> AIMessage:
         self._given.append(dict(kwargs))
         return super()._next(messages, way, kwargs)
 

@@ -68,9 +68,9 @@ class Provider(ScriptedChatModel):
         tool = convert_to_openai_tool(schema)["function"]
         return self.bind(response_format={"type": "json_schema", "schema": tool["parameters"]})
 
-    def _next(self, messages: Any, way: Any, kwargs: Any = None) -> AIMessage:
-        self.given.append(dict(kwargs or {}))
-        return super()._next(messages, way)
+    def _next(self, messages: Any, way: Any, kwargs: Any) -> AIMessage:
+        self.given.append(dict(kwargs))
+        return super()._next(messages, way, kwargs)
 
 
 @pytest.mark.parametrize("method", ["function_calling", "json_mode", "json_schema"])

@@ -276,3 +276,11 @@ def test_a_stream_that_was_cut_off_is_refused() -> None:
     assert caught.value.failure.pattern is P.TRUNCATED
     generation = ChatGeneration(message=AIMessage("717710"))
     assert JsonOutputParser().parse_result([generation]) == 717710
+
+
+def test_misspelt_options_are_errors() -> None:
+    """An option that does not exist is refused, although LangChain's base class ignores it."""
+    with pytest.raises(ValidationError, match="strickt"):
+        PydanticOutputParser(pydantic_object=City, strickt=True)  # type: ignore[call-arg]
+    with pytest.raises(ValidationError, match="strickt"):
+        JsonOutputParser(strickt=True)  # type: ignore[call-arg]
