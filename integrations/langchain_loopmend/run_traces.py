@@ -9,8 +9,8 @@ from typing import Any, Final, Union
 from langchain_core.messages import AIMessage
 from typing_extensions import override
 
+from langchain_loopmend.messages import finish_reason, text_of
 from langchain_loopmend.messages import reply_of as message_reply
-from langchain_loopmend.messages import text_of
 from langchain_loopmend.run_values import (
     answer_of,
     calls_in,
@@ -217,6 +217,7 @@ def _steps(drafts: list[_Draft], *, native: bool) -> Iterator[Step]:
             seconds=draft.run.seconds if draft.run.kind == "model" else None,
             agent=None if draft.owner is None else draft.owner.agent_name,
             id=str(draft.run.id),
+            finish=finish_reason(getattr(draft.reply, "response_metadata", None)),
         )
 
 
