@@ -8,7 +8,7 @@ holds them to that.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from typing import Final as Constant
 
 from loopmend.contracts.actions import FinalAnswer, ToolCall
@@ -59,6 +59,10 @@ _AS_THEY_ARE: Constant[dict[type, tuple[str, ...]]] = {
     bool: ("boolean",),
 }
 
+# To fill a frozen value costs several times as much as an open one, so what is made for each
+# reply is filled first and frozen then. Python refuses that for classes whose slots differ.
+_OpenTurn: Constant[Any] = type("OpenTurn", (), {"__slots__": Turn.__slots__})
+
 
 class CleanParts(NamedTuple):
     """What a turn in plain lines consists of."""
@@ -89,23 +93,33 @@ def quick_turn(text: str, tools: Toolbox | None, config: ReadingConfig) -> Turn 
     if config.forms:
         return None
     phrases = config.detect_signals is True
-    if text.startswith("Thought: "):
-        parts = clean_parts(text)
-        if parts is None and tools is not None and not phrases:
-            return _with_object(text, tools)
-        if parts is None or (phrases and _may_signal(text)):
+    if not text.startswith("Thought: "):
+        if config.plain_text == "error" or not is_plain(text) or (phrases and _may_signal(text)):
             return None
-        thought, name, content, start = parts
-        action: FinalAnswer | ToolCall = FinalAnswer(content)
-        if name is not None:
-            arguments = content if tools is None else fit_text(name, content, tools)
-            if arguments is None:
-                return None
-            action = ToolCall(name, arguments)
-        return Turn((action,), thought, dialect="react", span=(start, len(text)))
-    if config.plain_text == "error" or not is_plain(text) or (phrases and _may_signal(text)):
+        return Turn((FinalAnswer(text.strip()),), span=(0, len(text)))
+    parts = clean_parts(text)
+    if parts is None:
+        return _with_object(text, tools) if tools is not None and not phrases else None
+    if phrases and _may_signal(text):
         return None
-    return Turn((FinalAnswer(text.strip()),), span=(0, len(text)))
+    thought, name, content, start = parts
+    if name is None:
+        return _react_turn(FinalAnswer(content), thought, start, text)
+    arguments = content if tools is None else fit_text(name, content, tools)
+    return None if arguments is None else _react_turn(ToolCall(name, arguments), thought, 0, text)
+
+
+def _react_turn(action: FinalAnswer | ToolCall, thought: str, start: int, text: str) -> Turn:
+    turn = _OpenTurn()
+    turn.actions = (action,)
+    turn.thought = thought
+    turn.signal = turn.failure = None
+    turn.fidelity = "exact"
+    turn.repairs = ()
+    turn.dialect = "react"
+    turn.span = (start, len(text))
+    turn.__class__ = Turn
+    return cast("Turn", turn)
 
 
 def _with_object(text: str, tools: Toolbox) -> Turn | None:
@@ -119,8 +133,7 @@ def _with_object(text: str, tools: Toolbox) -> Turn | None:
         return None
     if not fits(match["name"], given, tools):
         return None
-    action = ToolCall(match["name"], given)
-    return Turn((action,), match["thought"], dialect="react", span=(0, len(text)))
+    return _react_turn(ToolCall(match["name"], given), match["thought"], 0, text)
 
 
 def _may_signal(text: str) -> bool:
