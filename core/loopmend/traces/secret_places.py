@@ -71,10 +71,10 @@ _SHAPES: Final = tuple(
         # A name and its password as two texts, as `requests` takes them.
         ("auth", r"\bauth ?= ?\( ?[\"'][^\"'\n]{0,100}[\"'], ?[\"'](?P<secret>[^\"'\n]+)[\"']"),
         (" -p", r"\b(?:sshpass|login)\b[^\n|;&]{0,100}? -p ?['\"]?(?P<secret>[^\s'\"]+)"),
-        # The lines of .pgpass, and how crypt(3) writes what it made of a password.
+        # The lines of .pgpass, what crypt(3) makes of a password, and Discord's bots: a number in
+        # base64, which starts so, the time, and a signature.
         (":5432:", r"(?m:^)[\w.*-]{1,255}:5432(?::[^:\s]{1,64}){2}:(?P<random>[^:\s]+)(?m:$)"),
         ("$", r"(?P<random>\$(?:\d[abxy]?|y|apr1|argon2i?d?|scrypt)\$[\w./$=,+-]{20,})"),
-        # A bot of Discord: its number in base64, which starts so, the time, and a signature.
         (".", r"(?<![\w.-])(?P<random>[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,40})(?![\w.-])"),
         ("hooks.slack.com", r"hooks\.slack\.com/[a-z]+/(?P<secret>[\w+/]+)"),
         ("/webhooks/", r"/api/webhooks/[0-9]+/(?P<secret>[\w-]+)"),
@@ -158,8 +158,7 @@ def places_of_secrets(text: str) -> list[Place]:
     ['hunter2']
     """
     lowered = text.lower()
-    if len(lowered) != len(text):  # some letters become two
-        lowered = text.translate(_LOWER)
+    lowered = lowered if len(lowered) == len(text) else text.translate(_LOWER)  # some become two
     found = [match.span() for match in _PREFIXED.finditer(text) if is_key_body(match["body"])]
     for word, pattern in _SHAPES:
         if word in lowered:
