@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -502,14 +503,19 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, kind: str) -> None:
     getattr(made, "close", lambda: None)()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
+def test_a_folder_that_is_read_only() -> None:
     """Where nothing may be written, one gets an `OSError` at once."""
-    tmp_path.chmod(0o500)
-    for kind in (TraceStore, TraceLog):
-        with pytest.raises(OSError, match="ermission"):
-            kind(tmp_path / "traces")
-    tmp_path.chmod(0o700)
+    nobody, me = 65534, os.geteuid()
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o555)
+        try:
+            os.seteuid(me or nobody)  # root may write anywhere
+            for kind in (TraceStore, TraceLog):
+                with pytest.raises(OSError, match="ermission"):
+                    kind(Path(folder, "traces"))
+        finally:
+            os.seteuid(me)
+            Path(folder).chmod(0o700)
 
 
 @pytest.mark.parametrize("kind", [TraceStore, TraceLog])
