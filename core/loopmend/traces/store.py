@@ -51,7 +51,8 @@ class TraceStore(TraceFile):
 
     Raises:
         TraceFormatError: The file is no store of traces, holds a view, a trigger or anything else
-            besides, or has a version that this package does not support. It is left as it is.
+            besides, or has a version that this package does not support. It is left as it is. A
+            file that is damaged says so when that part of it is read.
         OSError: It is a symbolic link, or cannot be created.
 
     >>> from tempfile import TemporaryDirectory
@@ -155,6 +156,11 @@ class TraceStore(TraceFile):
             if self._connection is None:
                 self._connection = _open(self.path, self._timeout)
             yield self._connection
+        except sqlite3.DatabaseError as error:
+            if type(error) is not sqlite3.DatabaseError:
+                raise
+            msg = f"{self.path} is damaged: {error}"
+            raise TraceFormatError(msg) from error
         finally:
             lock.release()
 

@@ -354,6 +354,19 @@ def test_a_foreign_database_is_refused(tmp_path: Path, name: str, version: int) 
     assert path.read_bytes() == before
 
 
+def test_a_damaged_database_says_so(tmp_path: Path) -> None:
+    """Where pages were overwritten, one gets an error that names the file, not one of SQLite's."""
+    path = tmp_path / "traces"
+    with TraceStore(path) as store:
+        for number in range(60):
+            store.add(Trace(question="x" * 2000, answer=str(number)))
+    data = bytearray(path.read_bytes())
+    data[20_000:80_000] = b"\xff" * 60_000
+    path.write_bytes(data)
+    with TraceStore(path) as store, pytest.raises(TraceFormatError, match="traces is damaged: "):
+        list(store)
+
+
 @pytest.mark.parametrize("body", [b"\x00\xff", 7, "no json", "{}"])
 def test_a_bad_row_does_not_stop_a_store(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, body: Any
