@@ -202,8 +202,9 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
 
     >>> check_database(sqlite3.connect(":memory:"), Path("empty"))
     """
-    # Functions in a schema run only if they are harmless.
+    # Functions in a schema run only if they are harmless; a row without UTF-8 stops no others.
     connection.execute("PRAGMA trusted_schema = OFF")
+    connection.text_factory = _text
     try:
         with _transaction(connection, "BEGIN"):  # both from the same moment
             version = _version(connection, path)
@@ -218,6 +219,13 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
         found = ", ".join(f"{kind} {name!r}" for kind, name, _ in own[:3]) or "nothing"
         msg = f"{path} is no store of traces: version {version} with {found}"
         raise TraceFormatError(msg)
+
+
+def _text(data: bytes) -> str | bytes:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -367,19 +367,22 @@ def test_a_damaged_database_says_so(tmp_path: Path) -> None:
         list(store)
 
 
-@pytest.mark.parametrize("body", [b"\x00\xff", 7, "no json", "{}"])
+@pytest.mark.parametrize("body", ["?", "7", "'no json'", "'{}'", "CAST(? AS TEXT)"])
 def test_a_bad_row_does_not_stop_a_store(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, body: Any
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, body: str
 ) -> None:
     """A row that holds no trace is skipped, logged and counted, or raised by choice."""
     path = tmp_path / "traces.db"
     with TraceStore(path) as store:
         store.add(Trace(answer="1"))
         with store._connected() as connection:
-            connection.execute("INSERT INTO traces (body) VALUES (?)", (body,))
+            values = (b"\x00\xff",) * body.count("?")
+            statement = f"INSERT INTO traces (body) VALUES ({body})"  # noqa: S608 - our own
+            connection.execute(statement, values)
         store.add(Trace(answer="3"))
         assert (answers(store), store.get(2), store.skipped) == (["1", "3"], None, 2)
     assert "row 2 holds no trace" in caplog.text
+    assert [trace.answer for trace in load_traces(path)] == ["1", "3"]
     with TraceStore(path, errors="raise") as strict, pytest.raises(TraceFormatError):
         list(strict)
 
