@@ -24,7 +24,7 @@ _ALWAYS: Final = frozenset(
     | {"passwort", "kennwort", "senha", "contrasena", "wachtwoord"}
 )
 """Words for what is always a secret."""
-_SESSION: Final = re.compile(r"[A-Z]+SESS(?:ION)?ID[A-Z]*")
+_SESSION: Final = re.compile(r"[A-Z]{1,9}SESS(?:ION)?ID[A-Z]{0,12}")
 """What servers call the cookie of a session; `session_id` is a name for all kinds of talks."""
 _HEADERS: Final = frozenset({"authorization", "cookie"})
 _OPENS: Final = frozenset({"access", "account", "api", "auth", "private", "secret"})
