@@ -15,6 +15,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tests.core.reading.test_forms import EVERYTHING
@@ -48,17 +49,18 @@ def _at_random(names: list[str], seconds: float, seed: int) -> int:
     runs: Counter[str] = Counter()
     wrong: dict[str, str] = {}
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        text = _text(chance, seeds)
-        for name in names:
-            drawn = chance.random()
-            said = failure_of(TARGETS[name], text, drawn)
-            runs[name] += 1
-            if said is not None and said not in wrong:
-                wrong[said] = name
-                if len(wrong) <= MOST_SHOWN:
-                    least = shrunk(TARGETS[name], text, drawn, said)
-                    print(f"FAILED {name} ({said}) on {least!r}, drawn {drawn}", flush=True)
+    with suppress(KeyboardInterrupt):  # what was tried until then is told
+        while time.monotonic() < deadline:
+            text = _text(chance, seeds)
+            for name in names:
+                drawn = chance.random()
+                said = failure_of(TARGETS[name], text, drawn)
+                runs[name] += 1
+                if said is not None and said not in wrong:
+                    wrong[said] = name
+                    if len(wrong) <= MOST_SHOWN:
+                        least = shrunk(TARGETS[name], text, drawn, said)
+                        print(f"FAILED {name} ({said}) on {least!r}, drawn {drawn}", flush=True)
     print(f"{sum(runs.values()):,} executions, {len(wrong)} kinds of failures: {dict(runs)}")
     return int(bool(wrong))
 

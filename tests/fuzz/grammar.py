@@ -48,7 +48,8 @@ def text(chance: random.Random, depth: int = 3) -> str:
 
 def respelled(made: str, chance: random.Random) -> str:
     """Return the same text with other line ends, or blanks around it: neither has a meaning."""
-    return chance.choice((made.replace("\n", "\r\n"), made + "\n", "\n" + made, made + "  "))
+    ends = made if "\r" in made else made.replace("\n", "\r\n")
+    return chance.choice((ends, made + "\n", "\n" + made, made + "  "))
 
 
 def value(chance: random.Random, depth: int = 3) -> Any:

@@ -8,13 +8,13 @@ holds them to that.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from typing import Final as Constant
 
 from loopmend.contracts.actions import FinalAnswer, ToolCall
 from loopmend.contracts.signal_detection import STUCK_PHRASES, UNCERTAINTY_PHRASES
 from loopmend.reading.pairs import quick_value
-from loopmend.reading.placeholders import is_placeholder
+from loopmend.reading.placeholders import is_placeholder, is_schema
 from loopmend.reading.sections import has_header_lines
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import ReadingConfig, Turn
@@ -39,6 +39,14 @@ _REACT: Constant = re.compile(
     rf"(?:Action: (?P<name>[A-Za-z_](?:[\w.\-]*\w)?)[ ]?\nAction Input: (?P<input>{_INPUT})"
     rf"|(?:Final )?Answer: (?P<answer>{_ANSWER}))\s*"
 )
+# A call that is all of the text, as the contract or as most models write it.
+_WORDS: Constant = r"\"[A-Za-z0-9 ,;!?'./:@_()#&%+=-]*\""
+_PAIR: Constant = rf"\"\w+\": ?(?:-?[0-9]{{1,15}}|true|false|{_WORDS})"
+_CALL: Constant = re.compile(
+    r"\{(?P<typed>\"type\": ?\"tool_call\", ?)?\"name\": ?\"(?P<name>[A-Za-z_]\w*)\", ?"
+    rf"\"arguments\": ?(?P<input>\{{(?:{_PAIR}(?:, ?{_PAIR})*)?\}})\}}",
+    re.ASCII,
+)
 _REFUSED: Constant = frozenset(
     {"none", "null", "na", "nothing", "finish", "final", "respond", "answer", "final_answer"}
 )
@@ -58,6 +66,10 @@ _AS_THEY_ARE: Constant[dict[type, tuple[str, ...]]] = {
     int: ("integer", "number"),
     bool: ("boolean",),
 }
+
+# To fill a frozen value costs several times as much as an open one, so what is made for each
+# reply is filled first and frozen then. Python refuses that for classes whose slots differ.
+_OpenTurn: Constant[Any] = type("OpenTurn", (), {"__slots__": Turn.__slots__})
 
 
 class CleanParts(NamedTuple):
@@ -89,23 +101,39 @@ def quick_turn(text: str, tools: Toolbox | None, config: ReadingConfig) -> Turn 
     if config.forms:
         return None
     phrases = config.detect_signals is True
-    if text.startswith("Thought: "):
-        parts = clean_parts(text)
-        if parts is None and tools is not None and not phrases:
-            return _with_object(text, tools)
-        if parts is None or (phrases and _may_signal(text)):
+    if text.startswith('{"'):
+        return _json_call(text, tools)
+    if not text.startswith("Thought: "):
+        if config.plain_text == "error" or not is_plain(text) or (phrases and _may_signal(text)):
             return None
-        thought, name, content, start = parts
-        action: FinalAnswer | ToolCall = FinalAnswer(content)
-        if name is not None:
-            arguments = content if tools is None else fit_text(name, content, tools)
-            if arguments is None:
-                return None
-            action = ToolCall(name, arguments)
-        return Turn((action,), thought, dialect="react", span=(start, len(text)))
-    if config.plain_text == "error" or not is_plain(text) or (phrases and _may_signal(text)):
+        return Turn((FinalAnswer(text.strip()),), span=(0, len(text)))
+    parts = clean_parts(text)
+    if parts is None:
+        return _with_object(text, tools) if tools is not None and not phrases else None
+    if phrases and _may_signal(text):
         return None
-    return Turn((FinalAnswer(text.strip()),), span=(0, len(text)))
+    thought, name, content, start = parts
+    if name is None:
+        return _exact(FinalAnswer(content), thought, start, text, "react")
+    arguments = content if tools is None else fit_text(name, content, tools)
+    if arguments is None:
+        return None
+    return _exact(ToolCall(name, arguments), thought, 0, text, "react")
+
+
+def _exact(
+    action: FinalAnswer | ToolCall, thought: str | None, start: int, text: str, dialect: str
+) -> Turn:
+    turn = _OpenTurn()
+    turn.actions = (action,)
+    turn.thought = thought
+    turn.signal = turn.failure = None
+    turn.fidelity = "exact"
+    turn.repairs = ()
+    turn.dialect = dialect
+    turn.span = (start, len(text))
+    turn.__class__ = Turn
+    return cast("Turn", turn)
 
 
 def _with_object(text: str, tools: Toolbox) -> Turn | None:
@@ -119,8 +147,32 @@ def _with_object(text: str, tools: Toolbox) -> Turn | None:
         return None
     if not fits(match["name"], given, tools):
         return None
-    action = ToolCall(match["name"], given)
-    return Turn((action,), match["thought"], dialect="react", span=(0, len(text)))
+    return _exact(ToolCall(match["name"], given), match["thought"], 0, text, "react")
+
+
+def _json_call(text: str, tools: Toolbox | None) -> Turn | None:
+    """Return the turn of a call that is all of the text, and whose flat arguments fit."""
+    match = _CALL.fullmatch(text)
+    if match is None:
+        return None
+    typed, name, written = match.groups()
+    try:
+        given = quick_value(written)
+    except ValueError:  # a key comes twice
+        return None
+    spec = None if tools is None else tools.tools.get(name)
+    if spec is not None and spec.known:
+        known = fits(name, given, tools)  # type: ignore[arg-type]  # a spec is of some tools
+    else:
+        known = spec is not None or (tools is None and name.lower() not in _REFUSED)
+        known = known and not is_schema(given) and not any(map(_is_slot, given.items()))
+    if not known:
+        return None
+    return _exact(ToolCall(name, given), None, 0, text, "contract" if typed else "json")
+
+
+def _is_slot(pair: tuple[str, Any]) -> bool:
+    return isinstance(pair[1], str) and is_placeholder(*pair)
 
 
 def _may_signal(text: str) -> bool:

@@ -75,10 +75,18 @@ def read_slowly(
     """Read a turn the long way, which knows everything."""
     source = Source(text)
     turn = _turn(source.text, tools, native_calls, config)
-    if source.changed not in (None, "brackets") and (turn.dialect is None or native_calls):
-        # Nothing was read out of the text: then nothing in it is put right.
-        return _strictly(_turn(text, tools, native_calls, config), config)
+    certain = source.certain and turn.dialect is not None and not native_calls
+    if source.changed not in (None, "brackets") and not certain:
+        # Nothing was read out of the text: then nothing in it is put right, if that says the same.
+        as_it_is = _turn(text, tools, native_calls, config)
+        if _outcome(as_it_is) == _outcome(turn):
+            return _strictly(as_it_is, config)
     return _strictly(_placed(turn, source), config)
+
+
+def _outcome(turn: Turn) -> tuple[Any, ...]:
+    failed = turn.failure and turn.failure.pattern
+    return (failed, *(getattr(action, "name", action.type) for action in turn.actions))
 
 
 def _turn(

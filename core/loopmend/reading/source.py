@@ -53,20 +53,22 @@ _HEADER_LINE: Final = re.compile(
 class Source:
     r"""A text whose line ends and marks are put right, with a map of positions.
 
-    Line ends change only if all of them are CRLF, or lone returns, and some stand beside markup:
-    then they are the transport's, not the model's.
+    Line ends change if all of them are CRLF, or are lone returns beside markup: then they are the
+    transport's, not the model's. That is certain only if some stand beside markup.
 
     >>> source = Source("Action: a\r\nAction Input: b")
     >>> source.text, source.span((10, 22))
     ('Action: a\nAction Input: b', (11, 23))
     """
 
-    __slots__ = ("_dropped", "_patterns", "changed", "original", "text")
+    __slots__ = ("_dropped", "_patterns", "certain", "changed", "original", "text")
 
     def __init__(self, original: str) -> None:
         self.original = self.text = original
         self.changed: str | None = None
         """What was put right, if anything."""
+        self.certain = True
+        """Whether what was put right was no part of a value."""
         self._patterns: list[re.Pattern[str]] = []
         self._dropped: list[list[tuple[int, int]]] | None = None
         for evidence, pattern in _NOTHING:
@@ -86,9 +88,10 @@ class Source:
         if _STRUCTURAL_RETURN.search(self.text):
             self.text = _LONE_RETURN.sub("\n", self.text)
             self.changed = "line ends"
-        if self.text.count("\n") == self.text.count("\r\n") and _STRUCTURAL.search(self.text):
+        if self.text.count("\n") == self.text.count("\r\n"):
+            self.certain = bool(_STRUCTURAL.search(self.text))
             self._drop(_RETURN, "line ends")
-        elif "\r\n" in self.text:
+        else:
             self._drop(_HEADER_LINE, "line ends")
 
     def _drop(self, pattern: re.Pattern[str], what: str) -> None:

@@ -19,8 +19,13 @@ _JOINED: Final = re.compile(
 )
 _LONGEST_NAME: Final = 200
 
-_ALWAYS: Final = frozenset({"password", "passwd", "passphrase", "pwd", "secret", "credential"})
+_ALWAYS: Final = frozenset(
+    {"password", "passwd", "passphrase", "pwd", "secret", "credential"}
+    | {"passwort", "kennwort", "senha", "contrasena", "wachtwoord"}
+)
 """Words for what is always a secret."""
+_SESSION: Final = re.compile(r"[A-Z]{1,9}SESS(?:ION)?ID[A-Z]{0,12}")
+"""What servers call the cookie of a session; `session_id` is a name for all kinds of talks."""
 _HEADERS: Final = frozenset({"authorization", "cookie"})
 _OPENS: Final = frozenset({"access", "account", "api", "auth", "private", "secret"})
 """Before `key` or `token`: what it opens, whatever it looks like."""
@@ -32,7 +37,7 @@ _ALSO_OPENS: Final = frozenset(_UNLOCKS.split())
 """The same before `key`, but such a key can be one of a table too, so its value decides."""
 _ABOUTS: Final = (
     "algo algorithm arn at by class count description dir enabled endpoint env error"
-    " expiration expires expiry"
+    " expiration expires expiry header"
     " field file format hint id in index label len length limit list manager max message method min"
     " name param path pattern policy prompt provider ref regex required reset rotation schema set"
     " size state status store strength text ttl type uri url usage var variable version"
@@ -46,6 +51,7 @@ _PUBLIC: Final = frozenset({"public", "publishable"})
 _PLACEHOLDER: Final = re.compile(
     r"\[redacted\]'*"
     r"|\$\{?\w+(?::?-)?\}?|\$\(.*|%\w+%|%[sr]|\{[A-Za-z_.\s{}]*\}|<[A-Za-z_|/\s-]*>|\[[A-Za-z_\s-]*\]|[*•.…_xX#-]{3,}"
+    r"|[\w-]{0,8}(?:\.{3}|…)|[A-Z]+(?:_[A-Z]+)+|!{1,2}[A-Za-z/]+"
     r"|[a-z_]+(?:\.[a-z_]+)*[\[(].*|[a-z_]+(?:\.[A-Za-z_]+)+"
     r"|(?i:none|null|nil|undefined|true|false|str|string|secretstr|int|integer|number|bool|boolean"
     r"|bytes|text|any|optional|required|object|array)",
@@ -149,6 +155,8 @@ def rule_of(name: str) -> Rule | None:
 
 @lru_cache(4096)
 def _rule(name: str) -> Rule | None:
+    if _SESSION.fullmatch(name):
+        return is_random
     words = _words(name)
     if _PUBLIC.intersection(words):
         return None
@@ -176,9 +184,9 @@ def _rule_at(words: list[str], at: int, word: str, *, capitals: bool) -> Rule | 
         rule = None if _PLACES.intersection(words) else is_mixed if setting else is_random
     elif word == "key":
         rule = is_random if before in _ALSO_OPENS or setting else None
-    elif word == "pass":
+    elif word in ("pass", "passe"):
         rule = is_mixed
-    elif word in ("auth", "jwt", "csrf"):
+    elif word in ("auth", "jwt", "csrf") or (word == "pat" and setting):
         rule = is_random
     return rule
 

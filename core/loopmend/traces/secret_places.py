@@ -68,6 +68,14 @@ _SHAPES: Final = tuple(
             ),
         ),
         ("-u", r"(?<=\s)(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,100}:(?P<mixed>[^\s'\"]+)"),
+        # A name and its password as two texts, as `requests` takes them.
+        ("auth", r"\bauth ?= ?\( ?[\"'][^\"'\n]{0,100}[\"'], ?[\"'](?P<secret>[^\"'\n]+)[\"']"),
+        (" -p", r"\b(?:sshpass|login)\b[^\n|;&]{0,100}? -p ?['\"]?(?P<secret>[^\s'\"]+)"),
+        # The lines of .pgpass, what crypt(3) makes of a password, and Discord's bots: a number in
+        # base64, which starts so, the time, and a signature.
+        (":5432:", r"(?m:^)[\w.*-]{1,255}:5432(?::[^:\s]{1,64}){2}:(?P<random>[^:\s]+)(?m:$)"),
+        ("$", r"(?P<random>\$(?:\d[abxy]?|y|apr1|argon2i?d?|scrypt)\$[\w./$=,+-]{20,})"),
+        (".", r"(?<![\w.-])(?P<random>[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,40})(?![\w.-])"),
         ("hooks.slack.com", r"hooks\.slack\.com/[a-z]+/(?P<secret>[\w+/]+)"),
         ("/webhooks/", r"/api/webhooks/[0-9]+/(?P<secret>[\w-]+)"),
         ("/webhookb2/", r"/webhookb2/(?P<secret>[\w@/-]+)"),
@@ -95,12 +103,16 @@ _LINK: Final = re.compile(
     r"|(?P<pair>\\{0,7}[\"']?,?\s{0,16}\\{0,7}[\"']?value\\{0,7}[\"']?\s{0,8}[:=]\s{0,8})"
     r"|(?P<next>\\{0,7}[\"']\s{0,8},\s{0,8})(?=\\{0,7}[\"'](?!-))"
     r"|(?P<cell>[*`]{0,3}[ \t]{0,40}\|[ \t]{0,40})"
-    r"|(?P<close>>)|(?P<is>\s{1,4}(?:is|are|was)\s{0,4}:?\s{1,4})|(?P<gap>[ \t]{1,8})(?!-)"
+    r"|(?P<close>>)|(?P<is>\s{1,4}(?:is|are|was|ist|lautet|est)\s{0,4}:?\s{1,4})"
+    r"|(?P<gap>[ \t]{1,8})(?!-)"
 )
 _NAME: Final = re.compile(r"[\w.-]*", re.ASCII)
 _SIGNS: Final = "-._" + string.ascii_letters + string.digits
 # A name holds one of these.
-_WORD: Final = re.compile(r"pass|pwd|secret|token|key|auth|cred|cookie|jwt|csrf|sig")
+_WORD: Final = re.compile(
+    r"pass|pwd|secret|token|key|auth|cred|cookie|jwt|csrf|sig|_pat(?![a-z])|sess|kennwort|senha"
+    r"|contrasena|wachtwoord"
+)
 _LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _LISTED: Final = re.compile(r"(?:name|key)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\\{0,7}[\"']?$")
 _FIRST_CELL: Final = re.compile(r"(?:^|[\r\n])[ \t]*\|[ \t*`]*(?:[A-Za-z]+ )?$")
@@ -125,12 +137,15 @@ _SCHEME: Final = re.compile(
 )
 _TOKEN: Final = re.compile(r"[^\s\"'`\\]*")
 _LINE: Final = re.compile(r"[^\r\n\"'`\\]*")
+# One cookie that remembers a choice, not a person: a word, a language, a small number, a path.
+_CHOICE: Final = re.compile(r"[A-Za-z]{1,12}(?:[-_][A-Za-z]{2})?|[0-9]{1,5}|/[\w/.-]*|")
 _QUERIED: Final = ("sig", "signature")
 _SCHEMA: Final = re.compile(r"[\"'](?:type|\$ref|anyOf|oneOf|allOf)\\{0,7}[\"']\s*:")
 _LONGEST_NAME: Final = 200
 _INDENT: Final = 40
 _PROBE: Final = 128
 """So much of a value without quotes is looked at to tell whether it is a secret."""
+_MASK: Final = re.compile(r"\[[A-Za-z_ -]+\]")
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
 _HEADER: Final = re.compile(r"(?i:.*\b(authorization|cookie))")
 
@@ -143,8 +158,7 @@ def places_of_secrets(text: str) -> list[Place]:
     ['hunter2']
     """
     lowered = text.lower()
-    if len(lowered) != len(text):  # some letters become two
-        lowered = text.translate(_LOWER)
+    lowered = lowered if len(lowered) == len(text) else text.translate(_LOWER)  # some become two
     found = [match.span() for match in _PREFIXED.finditer(text) if is_key_body(match["body"])]
     for word, pattern in _SHAPES:
         if word in lowered:
@@ -201,13 +215,15 @@ class _Named:
             return self.header(header[1].lower(), start)
         quote = _QUOTE.match(text, start)
         if quote is not None:
+            if text[begin - 1 : begin] == quote[0] and not link[0].startswith(quote[0]):
+                return None  # it closes the text that the name begins: `input("Password: ")`
             place = quote.end(), self.closing(quote)
             return place if rule(text[slice(*place)]) else None
         if rule is is_given and link["sign"] and text.startswith(("{", "["), start):
             return self.nested(start)
         if block := _BLOCK.match(text, start):
             return self.block(block.end(), rule)
-        if rule is is_given and ":" in (link["sign"] or "") and self.is_first(begin, _FIRST):
+        if rule is is_given and link["sign"] and self.is_first(begin, _FIRST):
             line = _LINE.match(text, start, start + _PROBE)[0].rstrip()  # type: ignore[index]
             if is_passphrase(line):
                 return start, start + len(line)
@@ -225,6 +241,8 @@ class _Named:
         text, start = self.text, link.end()
         probe = _BARE.match(text, start, start + _PROBE)
         if probe is None:
+            return None
+        if not is_given(probe[0]):
             return None
         value = probe[0].rstrip(".?:")
         if link["cell"]:
@@ -245,8 +263,11 @@ class _Named:
     def rule(self, name: str, begin: int, link: re.Match[str]) -> Rule | None:
         """Return the test for the value of a name as it stands in the text."""
         before = self.text[max(0, begin - 24) : begin]
-        if (link["gap"] and not name.startswith("--")) or (link["close"] and before[-1:] != "<"):
+        if link["close"] and before[-1:] != "<":
             return None
+        if link["gap"] and not name.startswith("--"):
+            # Only a value that no sentence goes on with.
+            return None if rule_of(name) is None else is_random
         if name.lower() in ("key", "token", "keys", "tokens"):
             word = _BEFORE.search(before)
             name = f"{word[1]}_{name}" if word else name
@@ -284,7 +305,7 @@ class _Named:
         start += scheme.end() if scheme else 0
         value = value[scheme.end() :] if scheme else value
         if kind == "cookie":
-            found = "=" in value
+            found = any(self.is_crumb(pair) for pair in value.split(";"))
         else:
             found = is_given(value) if scheme else is_random(value)
         if not found:
@@ -293,6 +314,12 @@ class _Named:
         rest = _LINE if "=" in value.rstrip("= \t") else _TOKEN
         end = rest.match(self.text, start).end()  # type: ignore[union-attr]
         return start, self.closing(quote) if quote else end
+
+    @staticmethod
+    def is_crumb(pair: str) -> bool:
+        """Tell whether a cookie is more than a choice of its user's."""
+        name, sign, value = pair.strip().partition("=")
+        return bool(sign) and (rule_of(name) is not None or _CHOICE.fullmatch(value) is None)
 
     def closing(self, quote: re.Match[str]) -> int:
         """Return where the quoted text ends: at the same quote, escaped as often; else the line."""
@@ -312,7 +339,7 @@ class _Named:
     def nested(self, start: int) -> Place | None:
         """Return where the inside of brackets stands, unless it is a schema: that holds none."""
         head = self.text[start : start + _PROBE]
-        if head.startswith(("{{", "[redacted]")) or _SCHEMA.search(head):
+        if head.startswith("{{") or _MASK.match(head) or _SCHEMA.search(head):
             return None
         depth, end = 0, len(self.text)
         for bracket in _BRACKETS.finditer(self.text, start):

@@ -51,7 +51,8 @@ class TraceStore(TraceFile):
 
     Raises:
         TraceFormatError: The file is no store of traces, holds a view, a trigger or anything else
-            besides, or has a version that this package does not support. It is left as it is.
+            besides, or has a version that this package does not support. It is left as it is. A
+            file that is damaged says so when that part of it is read.
         OSError: It is a symbolic link, or cannot be created.
 
     >>> from tempfile import TemporaryDirectory
@@ -155,6 +156,11 @@ class TraceStore(TraceFile):
             if self._connection is None:
                 self._connection = _open(self.path, self._timeout)
             yield self._connection
+        except sqlite3.DatabaseError as error:
+            if type(error) is not sqlite3.DatabaseError:
+                raise
+            msg = f"{self.path} is damaged: {error}"
+            raise TraceFormatError(msg) from error
         finally:
             lock.release()
 
@@ -196,8 +202,9 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
 
     >>> check_database(sqlite3.connect(":memory:"), Path("empty"))
     """
-    # Functions in a schema run only if they are harmless.
+    # Functions in a schema run only if they are harmless; a row without UTF-8 stops no others.
     connection.execute("PRAGMA trusted_schema = OFF")
+    connection.text_factory = _text
     try:
         with _transaction(connection, "BEGIN"):  # both from the same moment
             version = _version(connection, path)
@@ -212,6 +219,13 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
         found = ", ".join(f"{kind} {name!r}" for kind, name, _ in own[:3]) or "nothing"
         msg = f"{path} is no store of traces: version {version} with {found}"
         raise TraceFormatError(msg)
+
+
+def _text(data: bytes) -> str | bytes:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -142,6 +142,20 @@ objects = st.builds(
     ).map(", ".join),
     st.sampled_from(["", "\n", " \n\n"]),
 )
+calls = st.builds(
+    '{{{}"name": "{}", "arguments": {{{}}}}}'.format,
+    st.sampled_from(["", '"type": "tool_call", ', '"type":"tool_call",']),
+    names,
+    st.lists(
+        st.builds(
+            '"{}": {}'.format,
+            st.sampled_from(["q", "n", "o", "c", "base", "to", "type", "name", "Action"]),
+            st.sampled_from(["1", "-7", "01", "true", "false", "null", "1.5", '"..."', '"string"'])
+            | (lines | inputs | prose | react).map('"{}"'.format),
+        ),
+        max_size=3,
+    ).map(", ".join),
+)
 _MANY = settings(
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
 )
@@ -167,6 +181,33 @@ def test_clean_lines_are_read_alike(
 def test_objects_are_read_alike(text: str, tools: Toolbox | None, config: ReadingConfig) -> None:
     """A flat object as the input is the same either way."""
     _agree(text, tools, config)
+
+
+@_MANY
+@given(calls, st.sampled_from(BOXES), st.sampled_from(CONFIGS))
+def test_calls_in_json_are_read_alike(
+    text: str, tools: Toolbox | None, config: ReadingConfig
+) -> None:
+    """A call that is all of the text is the same either way."""
+    _agree(text, tools, config)
+
+
+@pytest.mark.parametrize("tools", [None, Toolbox([FIND]), Toolbox(["find"])])
+def test_a_call_in_json_is_read_the_short_way(tools: Toolbox | None) -> None:
+    """What well-behaved models write where calls are JSON takes no second look."""
+    text = '{"name": "find", "arguments": {"q": "I\'m stuck, see http://x.org/a.b", "n": 2}}'
+    for each, dialect in (
+        (text, "json"),
+        (text.replace("{", '{"type": "tool_call", ', 1), "contract"),
+    ):
+        turn = quick_turn(each, tools, ReadingConfig())
+        assert turn is not None
+        assert turn == read_slowly(each, tools, None, ReadingConfig())
+        assert turn.dialect == dialect
+    for other in ('{"q": "a", "q": "b"}', '{"q": "string"}', '{"q": [1]}'):
+        changed = text[: text.index('{"q')] + other + "}"
+        assert quick_turn(changed, tools, ReadingConfig()) is None
+    assert quick_turn(text.replace("find", "finish"), tools, ReadingConfig()) is None
 
 
 def test_an_object_is_read_the_short_way() -> None:

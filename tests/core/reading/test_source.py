@@ -88,19 +88,47 @@ def test_line_ends_of_the_transport() -> None:
     assert source.span((at, at + 12)) == source.span((at, at + 12))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "one line\r\nanother line",
-        "Action: a\nAction Input: b\r\nc",
-        "nothing to see\r\n",
-    ],
-)
-def test_line_ends_of_the_model_stay(text: str) -> None:
-    """CRLF in prose, or only in a part of the text, is what the model wrote."""
+def test_line_ends_of_the_model_stay() -> None:
+    """CRLF in a part of the text alone is what the model wrote."""
+    text = "Action: a\nAction Input: b\r\nc"
     source = Source(text)
     assert source.text == text
     assert source.changed is None
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("one line\r\nanother line", "one line\r\nanother line"),
+        ("nothing to see\r\n", "nothing to see"),
+    ],
+)
+def test_line_ends_in_prose_stay(text: str, content: str) -> None:
+    """CRLF far from markup is read as a line end, and still stands in the answer."""
+    assert not Source(text).certain
+    turn = read_turn(text)
+    assert (turn.actions, turn.repairs) == ((FinalAnswer(content),), ())
+
+
+def test_a_value_far_from_markup_keeps_its_line_ends() -> None:
+    """Where CRLF stands in a value alone, the call that is read is the same and loses nothing."""
+    text = "<function=write><parameter=text>a\r\nb</parameter></function>"
+    assert read_turn(text, tools=["write"]).actions == (ToolCall("write", {"text": "a\r\nb"}),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Action:\n{```j",
+        'r\n<t|>\n{"argument":{"":n}"name":e',
+    ],
+)
+def test_line_ends_decide_nothing(text: str) -> None:
+    """A text says the same with CRLF, however broken it is; found by `make fuzz`."""
+    for tools in (None, ["search", "f"], []):
+        plain, other = (read_turn(each, tools=tools) for each in (text, text.replace("\n", "\r\n")))
+        assert [action.type for action in plain.actions] == [a.type for a in other.actions]
+        assert (plain.failure is None) == (other.failure is None)
 
 
 def test_lone_returns_before_headers() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -353,19 +354,35 @@ def test_a_foreign_database_is_refused(tmp_path: Path, name: str, version: int) 
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("body", [b"\x00\xff", 7, "no json", "{}"])
+def test_a_damaged_database_says_so(tmp_path: Path) -> None:
+    """Where pages were overwritten, one gets an error that names the file, not one of SQLite's."""
+    path = tmp_path / "traces"
+    with TraceStore(path) as store:
+        for number in range(60):
+            store.add(Trace(question="x" * 2000, answer=str(number)))
+    data = bytearray(path.read_bytes())
+    data[20_000:80_000] = b"\xff" * 60_000
+    path.write_bytes(data)
+    with TraceStore(path) as store, pytest.raises(TraceFormatError, match="traces is damaged: "):
+        list(store)
+
+
+@pytest.mark.parametrize("body", ["?", "7", "'no json'", "'{}'", "CAST(? AS TEXT)"])
 def test_a_bad_row_does_not_stop_a_store(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, body: Any
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, body: str
 ) -> None:
     """A row that holds no trace is skipped, logged and counted, or raised by choice."""
     path = tmp_path / "traces.db"
     with TraceStore(path) as store:
         store.add(Trace(answer="1"))
         with store._connected() as connection:
-            connection.execute("INSERT INTO traces (body) VALUES (?)", (body,))
+            values = (b"\x00\xff",) * body.count("?")
+            statement = f"INSERT INTO traces (body) VALUES ({body})"  # noqa: S608 - our own
+            connection.execute(statement, values)
         store.add(Trace(answer="3"))
         assert (answers(store), store.get(2), store.skipped) == (["1", "3"], None, 2)
     assert "row 2 holds no trace" in caplog.text
+    assert [trace.answer for trace in load_traces(path)] == ["1", "3"]
     with TraceStore(path, errors="raise") as strict, pytest.raises(TraceFormatError):
         list(strict)
 
@@ -502,14 +519,19 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, kind: str) -> None:
     getattr(made, "close", lambda: None)()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
+def test_a_folder_that_is_read_only() -> None:
     """Where nothing may be written, one gets an `OSError` at once."""
-    tmp_path.chmod(0o500)
-    for kind in (TraceStore, TraceLog):
-        with pytest.raises(OSError, match="ermission"):
-            kind(tmp_path / "traces")
-    tmp_path.chmod(0o700)
+    nobody, me = 65534, os.geteuid()
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o555)
+        try:
+            os.seteuid(me or nobody)  # root may write anywhere
+            for kind in (TraceStore, TraceLog):
+                with pytest.raises(OSError, match="ermission"):
+                    kind(Path(folder, "traces"))
+        finally:
+            os.seteuid(me)
+            Path(folder).chmod(0o700)
 
 
 @pytest.mark.parametrize("kind", [TraceStore, TraceLog])

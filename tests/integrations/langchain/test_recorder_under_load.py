@@ -8,8 +8,9 @@ import os
 import random
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NoReturn
 
+import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -49,6 +50,19 @@ def test_many_threads_share_a_recorder() -> None:
     assert len({trace.question for trace in recorder.traces}) == 4 * THREADS
     assert all(trace.answer == f"{trace.question} is done" for trace in recorder.traces)
     assert len(recorder._runs) == 0
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_an_observer_that_exits_does_not_end_the_run(inline: bool) -> None:  # noqa: FBT001
+    """`SystemExit` from `on_trace` reaches neither the run nor its caller."""
+
+    def leave(_: Any) -> NoReturn:
+        raise SystemExit(3)
+
+    recorder = TraceRecorder(on_trace=leave, inline=inline)
+    assert Echo().invoke("it", {"callbacks": [recorder]}).content == "it is done"
+    assert recorder.flush(30)
+    assert len(recorder.traces) == 1
 
 
 def test_many_tasks_of_which_some_are_cancelled() -> None:

@@ -1,4 +1,4 @@
-"""A recorder under many tasks, cancellations and runs. LOOPMEND_RUNS=20000 for more."""
+"""A recorder under many threads, tasks, cancellations and runs. LOOPMEND_RUNS=20000 for more."""
 
 from __future__ import annotations
 
@@ -7,14 +7,51 @@ import gc
 import os
 import random
 import tracemalloc
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NoReturn
 
-from llama_index_loopmend.recorder import record_traces
+import pytest
+
+from llama_index_loopmend.recorder import TraceRecorder, record_traces
 
 from .agents import FINISH, react, start
 
 RUNS = int(os.environ.get("LOOPMEND_RUNS", "30"))
-TASKS = 200
+THREADS, TASKS = 64, 200
+
+
+def test_many_threads_share_a_recorder() -> None:
+    """The runs of 64 threads, each with a loop of its own, do not mix, and none is lost."""
+    recorder = TraceRecorder(max_traces=10_000).attach()
+
+    async def run(number: int) -> str:
+        return str(await start(react(FINISH), question=str(number)))
+
+    try:
+        with ThreadPoolExecutor(THREADS) as pool:
+            answers = list(pool.map(lambda number: asyncio.run(run(number)), range(2 * THREADS)))
+    finally:
+        recorder.detach()
+    assert set(answers) == {"3"}
+    asked = sorted(int(trace.question or "") for trace in recorder.traces)
+    assert asked == list(range(2 * THREADS))
+    assert {trace.answer for trace in recorder.traces} == {"3"}
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_an_observer_that_exits_does_not_end_the_run(inline: bool) -> None:  # noqa: FBT001
+    """`SystemExit` from `on_trace` reaches neither the run nor the thread of its loop."""
+
+    def leave(_: Any) -> NoReturn:
+        raise SystemExit(3)
+
+    async def run() -> str:
+        return str(await start(react(FINISH)))
+
+    with record_traces(on_trace=leave, inline=inline) as recorder:
+        assert asyncio.run(run()) == "3"
+        assert recorder.flush(30)
+    assert len(recorder.traces) == 1
 
 
 def test_many_tasks_of_which_some_are_cancelled() -> None:
