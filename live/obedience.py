@@ -1,7 +1,7 @@
 """`python -m live.obedience`: what a real model does when it is corrected, by wording.
 
-Turns of the office tasks that fail are collected, in ReAct text and through the tool interface, as
-the first step and after a result. Each is then asked about again in each way; a reply is usable if
+First turns of the tasks that fail are collected, in ReAct text and through the tool interface, and
+the turns after the first right call. Each is then asked about again in each way; a reply is usable if
 mending accepts it, and right if it calls a tool that the task takes, or answers rightly.
 """
 
@@ -38,16 +38,6 @@ from loopmend.mending import Form, NativeCall, constrained
 __all__ = ["WORDINGS", "main"]
 
 Protocol = Literal["react", "native"]
-_FIRST: Final = {
-    "stock_level": {"item": "paper", "site": "Berlin"},
-    "price_of": {"item": "paper"},
-    "opening_hours": {"place": "canteen"},
-    "employee_id": {"full_name": "Mara Lindt"},
-    "exchange_rate": {"base": "EUR", "target": "CHF"},
-    "room_booked": {"room": "3.12", "day": "Monday"},
-    "desk_of": {"employee": "E-117"},
-    "send_note": {"to": "Mara Lindt", "text": "Hello."},
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,12 @@
-"""Twenty tasks of a small office, written before any model was run on them, and nine tools.
-
-No examples are shown: the agents get the frameworks' own prompts, the tools and the question.
-"""
+"""Twenty tasks of a small office, and nine tools: looked at while loopmend was built."""
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-__all__ = ["TASKS", "OfficeTask", "office_tools"]
+from live.tasks import Task
+
+__all__ = ["TASKS", "TOOLS"]
 
 _PEOPLE: Final = {"mara lindt": "E-204", "jonas beck": "E-117", "ines ortega": "E-331"}
 _DESKS: Final = {"E-204": "room 3.12", "E-117": "room 1.05", "E-331": "room 2.20"}
@@ -80,43 +75,13 @@ def send_note(to: str, text: str) -> str:
     return f"sent to {to}: {text}"
 
 
-_TOOLS: Final = (
+TOOLS: Final = (
     *(employee_id, desk_of, stock_level, exchange_rate, opening_hours),
     *(room_booked, price_of, multiply, send_note),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OfficeTask:
-    """A question, what its answer must hold, and which tools must have been called."""
-
-    kind: str
-    question: str
-    holds: tuple[str, ...]
-    calls: tuple[str, ...] = ()
-
-    def is_right(self, answer: str, called: Sequence[str]) -> bool:
-        """Tell whether an answer is right and comes from the tools that know it."""
-        said = answer.lower().replace(",", "")
-        held = all(re.search(rf"(?<![\w.]){each}(?![\w])", said) for each in self.holds)
-        return held and all(tool in called for tool in self.calls)
-
-
-def office_tools(called: list[str]) -> list[Callable[..., str]]:
-    """Return the tools, each of which notes that it was called."""
-    return [_noted(tool, called) for tool in _TOOLS]
-
-
-def _noted(tool: Callable[..., str], called: list[str]) -> Callable[..., str]:
-    @functools.wraps(tool)
-    def noted(*args: Any, **kwargs: Any) -> str:
-        called.append(tool.__name__)
-        return tool(*args, **kwargs)
-
-    return noted
-
-
-_T = OfficeTask
+_T = Task
 TASKS: Final = (
     _T("single", "What is the employee id of Mara Lindt?", ("e-204",), ("employee_id",)),
     _T("single", "How many pieces of toner are in stock in Lisbon?", ("3",), ("stock_level",)),
@@ -148,8 +113,10 @@ TASKS: Final = (
     ),
     _T("two steps", "In which room does Mara Lindt sit?", (r"3\.12",), ("employee_id", "desk_of")),
     _T("two steps", "In which room does Ines Ortega sit?", (r"2\.20",), ("employee_id", "desk_of")),
-    _T("two steps", "What do 7 staplers cost in all?", ("84",), ("price_of",)),
-    _T("two steps", "How many US dollars are 40 euros?", ("50",), ("exchange_rate",)),
+    _T("two steps", "What do 7 staplers cost in all?", ("84",), ("price_of",), ("multiply",)),
+    _T(
+        "two steps", "How many US dollars are 40 euros?", ("50",), ("exchange_rate",), ("multiply",)
+    ),
     _T("none", "Say hello to our new colleague Ann in one short sentence.", ("ann",)),
     _T("none", "What is the capital of France?", ("paris",)),
     _T("none", "Which day comes after Tuesday?", ("wednesday",)),
