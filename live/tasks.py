@@ -14,7 +14,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Task", "TaskFile", "task_file"]
+__all__ = ["Task", "TaskFile", "Tool", "task_file"]
 
 Tool = Callable[..., str]
 
