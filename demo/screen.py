@@ -22,7 +22,7 @@ Results = Mapping[tuple[str, str], tuple[Ran, Ran]]
 _MARKS: Final = {"answered": ("✓ ", "green"), "stopped": ("■ ", "yellow"), "failed": ("✗ ", "red")}
 _WORDS: Final = (
     "✓ the model answers; ■ loopmend ends the run with what was found; ✗ neither. final_answer: a "
-    "reply of the model ended the run; max_iterations: its limit did; unknown: the record does not say."
+    "reply of the model ended the run; max_iterations: its limit did; unknown: not recorded."
 )
 _LONGEST: Final = 72
 _DRILLED: Final = ("LlamaIndex", "loop")
