@@ -22,7 +22,9 @@ FRAMEWORKS = ("agents", "autogen_agentchat", "crewai", "pydantic_ai", "smolagent
 
 def others(example: CodeExample) -> list[str]:
     """Return the frameworks of others that a block of code needs."""
-    return [name for name in FRAMEWORKS if re.search(rf"^from {name}\b", example.source, re.M)]
+    return [
+        name for name in FRAMEWORKS if re.search(rf"^from {name}\b", example.source, re.MULTILINE)
+    ]
 
 
 EXAMPLES = [e for e in find_examples(*map(str, DOCUMENTS)) if e.prefix == "python"]
