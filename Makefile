@@ -83,7 +83,6 @@ picture: ready-demo ## Draw the picture in the README anew, from the demo itself
 test: ready-dev ## Run all tests, the code in the documents and the notebooks
 	$(BIN)/coverage run -m pytest -q
 	$(BIN)/coverage report
-	$(BIN)/pytest -q --nbmake notebooks
 
 lint: ready-dev ready-pyright ## Check style, types and import rules
 	$(BIN)/ruff check .
@@ -165,8 +164,8 @@ audit: ready-dist ## Look up what we install in the databases of known flaws; sa
 peers: ready-dev ## Run LangChain's and LlamaIndex's own tests with loopmend in place and report what breaks (ARGS=…)
 	@$(BIN)/python -m tools.peers $(ARGS)
 
-notebooks: ready-dev ## Execute the notebooks
-	$(BIN)/pytest -q --nbmake notebooks
+notebooks: ready-dev ## Execute the notebooks, and keep what they show
+	$(BIN)/python -m tools.notebooks
 
 conformance: ready-dev ## Replay the Rust code's answers (DIR=… for other vector files)
 	$(BIN)/python -m tests.conformance $(DIR)
