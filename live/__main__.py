@@ -42,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for task in tasks.tasks[: given.first]:
                 key = (agent, column, task.question)
                 if key not in done:
-                    done[key] = _one(run, Client(url, given.model_name), tasks, task)
+                    with Client(url, given.model_name) as client:
+                        done[key] = _one(run, client, tasks, task)
                     row = json.dumps([*key, done[key]], ensure_ascii=False)
                     print(row, file=out, flush=True)
     print(report(done))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
+from typing_extensions import Self
 
 __all__ = ["OPTIONS", "STEPS", "Client", "default_model", "needed", "served"]
 
@@ -85,6 +86,12 @@ class Client:
         response = self.http.post(f"{self.url}/chat/completions", json=asked)
         response.raise_for_status()
         return response.json()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
 
     def _count(self, _: httpx.Request) -> None:
         self.calls += 1

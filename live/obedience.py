@@ -174,8 +174,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.out.exists():
         rows = [json.loads(line) for line in given.out.read_text(encoding="utf-8").splitlines()]
     failing = {tuple(row[:3]) for row in rows}
-    with address(given) as url, given.out.open("a", encoding="utf-8") as out:
-        model = Model(Client(url, given.model_name), schemas)
+    with (
+        address(given) as url,
+        Client(url, given.model_name) as client,
+        given.out.open("a", encoding="utf-8") as out,
+    ):
+        model = Model(client, schemas)
         for turn in turns(tasks):
             key = (turn.task.question, turn.protocol, turn.step)
             if key in failing or len(failing) >= given.turns:

@@ -94,6 +94,10 @@ def _writes_its_calls(body: dict[str, Any]) -> str:
     return "It costs 3.60 euros." if knows else json.dumps(CALL)
 
 
+def _lines(path: Path) -> Iterator[Any]:
+    return map(json.loads, path.read_text(encoding="utf-8").splitlines())
+
+
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
     """A file of tasks of one's own."""
@@ -114,7 +118,7 @@ def test_agents_ask_a_server_of_ones_own_about_tasks_of_ones_own(
         once = len(asked)
         main(given)
     said = capsys.readouterr().out
-    rows = {(agent, column): run for agent, column, _, run in map(json.loads, out.open())}
+    rows = {(agent, column): run for agent, column, _, run in _lines(out)}
     assert len(rows) == 14
     assert {key for key, run in rows.items() if not run["right"]} == {
         *(("create_agent", "alone"), ("AgentExecutor", "alone"), ("FunctionAgent", "alone"))
@@ -135,7 +139,7 @@ def test_obedience_asks_about_each_failing_turn_in_each_way(
         given = ["--base-url", url, "--tasks", str(own), "--out", str(out)]
         obedience.main(given)
         obedience.main(given)
-    rows = [json.loads(line) for line in out.open()]
+    rows = list(_lines(out))
     assert [row[1:] for row in rows] == [
         ["native", "first", "the seed's text", True, True],
         ["native", "first", "ours, refused reply shown", True, True],
@@ -155,7 +159,7 @@ def test_a_gguf_file_is_served(own: Path, tmp_path: Path) -> None:
     out = tmp_path / "runs.jsonl"
     chosen = ["--agent", "create_agent", "--column", "alone", "--first", "1"]
     main(["--model", str(default_model()), "--tasks", str(own), "--out", str(out), *chosen])
-    (row,) = map(json.loads, out.open())
+    (row,) = _lines(out)
     assert (row[:2], row[3]["model_calls"]) == (["create_agent", "alone"], 1)
     assert row[3]["error"] is None
 
