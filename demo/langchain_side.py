@@ -32,11 +32,7 @@ _SCRIPTS: Final[dict[str, list[Any]]] = {
 def run(failure: str, mended: bool) -> Ran:  # noqa: FBT001 - one of two ways
     """Run the agent on a model that fails in a way."""
     model = ScriptedChatModel(script=_SCRIPTS[failure])
-    middleware: list[Any] = (
-        [LoopGuardMiddleware(warn_after=2, stop_after=3), NormalizationMiddleware()]
-        if mended
-        else []
-    )
+    middleware: list[Any] = [LoopGuardMiddleware(), NormalizationMiddleware()] if mended else []
     agent: Any = create_agent(model, [search], middleware=middleware)
     recorder = TraceRecorder()
     asked = {"messages": [("user", QUESTION)]}

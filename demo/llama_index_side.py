@@ -1,4 +1,4 @@
-"""LlamaIndex's `ReActAgent`, as it is and planned by loopmend's step hook."""
+"""LlamaIndex's `ReActAgent`, as it is and with loopmend's default hooks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ from llama_index.core.agent.workflow import ReActAgent
 from llama_index.core.memory import ChatMemoryBuffer
 
 from demo.runs import ANSWER, QUESTION, Ran, ran, search
-from llama_index_loopmend import (
-    LoopGuardHook,
-    NormalizationHook,
-    PlanEvent,
-    PlannedReActAgent,
-    PlannerStepHook,
-    record_traces,
-)
+from llama_index_loopmend import PlanEvent, PlannedReActAgent, record_traces
 from llama_index_loopmend.testing import ScriptedLLM
 
 __all__ = ["run"]
@@ -45,9 +38,7 @@ async def _run(failure: str, *, mended: bool) -> Ran:
     llm = ScriptedLLM(script=_SCRIPTS[failure])
     agent: Any = ReActAgent(tools=[search], llm=llm)
     if mended:
-        loops = LoopGuardHook(warn_after=2, stop_after=3)
-        hooks = [PlannerStepHook(), loops, NormalizationHook()]
-        agent = PlannedReActAgent(tools=[search], llm=llm, hooks=hooks)
+        agent = PlannedReActAgent(tools=[search], llm=llm)
     memory = ChatMemoryBuffer.from_defaults(token_limit=10_000)
     with record_traces() as recorder:
         handler = agent.run(user_msg=QUESTION, memory=memory)

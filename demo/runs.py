@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from loopmend import Trace, TraceReport, classify_trace
+from loopmend import StopReason, Trace, TraceReport, classify_trace
 
 __all__ = ["ANSWER", "FAILURES", "QUESTION", "Ran", "Run", "ran"]
 
@@ -37,9 +37,11 @@ class Ran:
     """What was planned and done for each step, where steps are planned."""
 
     @property
-    def helped(self) -> bool:
-        """Whether the user's question was answered."""
-        return ANSWER in self.answer
+    def end(self) -> str:
+        """Whether the model answered, the run was stopped but told what was found, or neither."""
+        if ANSWER not in self.answer:
+            return "failed"
+        return "answered" if self.report.stop_reason == StopReason.FINAL_ANSWER else "stopped"
 
 
 Run = Callable[[str, bool], Ran]

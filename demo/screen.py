@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rich.console import Console
@@ -18,6 +19,11 @@ __all__ = ["Results", "show", "table"]
 Results = Mapping[tuple[str, str], tuple[Ran, Ran]]
 """What came of each failure in each framework: without loopmend, and with it."""
 
+_MARKS: Final = {"answered": ("✓ ", "green"), "stopped": ("■ ", "yellow"), "failed": ("✗ ", "red")}
+_WORDS: Final = (
+    "✓ the model answers; ■ loopmend ends the run with what was found; ✗ neither. final_answer: a "
+    "reply of the model ended the run; max_iterations: its limit did; unknown: not recorded."
+)
 _LONGEST: Final = 72
 _DRILLED: Final = ("LlamaIndex", "loop")
 
@@ -25,7 +31,7 @@ _DRILLED: Final = ("LlamaIndex", "loop")
 def show(console: Console, results: Results) -> None:
     """Show the table, one run in detail, what would be planned, and what to try next."""
     console.print(table(results))
-    console.print(_sum(results))
+    console.print(_sum(results), markup=False)
     _drill(console, *results[_DRILLED])
     _plan(console)
     console.print(
@@ -57,7 +63,7 @@ def table(results: Results) -> Table:
 
 def _cell(ran: Ran) -> Text:
     """Show what a run came to; an agent's words are shown as they are, never as markup."""
-    mark = ("✓ ", "green") if ran.helped else ("✗ ", "red")
+    mark = _MARKS[ran.end]
     said = _said(ran) or "(nothing)"
     return Text.assemble(mark, said, (f"\n  {ran.report.stop_reason.value}, {_times(ran)}", "dim"))
 
@@ -67,7 +73,7 @@ def _said(ran: Ran) -> str:
     said = ran.answer
     if len(said) <= _LONGEST:
         return said
-    if not ran.helped:
+    if ran.end == "failed":
         return f"{said[: _LONGEST - 1]}…"
     return f"{said[: _LONGEST // 2]} … {said[-_LONGEST // 2 :]}"
 
@@ -78,13 +84,17 @@ def _times(ran: Ran) -> str:
 
 def _sum(results: Results) -> str:
     native, mended = ([pair[way] for pair in results.values()] for way in (0, 1))
-    counts = [sum(ran.helped for ran in runs) for runs in (native, mended)]
-    calls = [sum(ran.model_calls for ran in runs) for runs in (native, mended)]
     return (
-        f"Answered: without {counts[0]} of {len(native)} with {calls[0]} model calls, "
-        f"with loopmend {counts[1]} of {len(mended)} with {calls[1]}. "
+        f"{_WORDS}\nWithout loopmend: {_counted(native)}. With its defaults: {_counted(mended)}. "
         "The model is scripted, so that this shows what happens, not how often."
     )
+
+
+def _counted(runs: Sequence[Ran]) -> str:
+    ends = Counter(ran.end for ran in runs)
+    calls = sum(ran.model_calls for ran in runs)
+    told = ", ".join(f"{ends[end]} {end}" for end in _MARKS)
+    return f"{told} of {len(runs)}, {calls} model calls"
 
 
 def _drill(console: Console, native: Ran, mended: Ran) -> None:

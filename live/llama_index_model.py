@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-import httpx
 from llama_index.core.base.llms.types import (
     ChatMessage,
     ChatResponse,
@@ -30,8 +29,7 @@ from llama_index.core.llms.llm import ToolSelection
 from pydantic import PrivateAttr
 from typing_extensions import override
 
-from live.asking import OPTIONS, Server
-from live.record import Run
+from live.engine import OPTIONS, Client
 
 __all__ = ["ServedLLM"]
 
@@ -39,15 +37,16 @@ __all__ = ["ServedLLM"]
 class ServedLLM(FunctionCallingLLM):
     """The model behind an OpenAI-compatible server; it blocks, as only one run is under way."""
 
-    _client: httpx.Client = PrivateAttr()
-    _model: str = PrivateAttr()
+    schema_argument: ClassVar[str] = "response_format"
+    """How such a server is told to decode by a schema."""
+
+    _client: Client = PrivateAttr()
 
     @classmethod
-    def of(cls, server: Server, run: Run) -> ServedLLM:
+    def of(cls, client: Client) -> ServedLLM:
         """Return the model for one run."""
         made = cls()
-        made._client = server.client(run)
-        made._model = server.model
+        made._client = client
         return made
 
     @property
@@ -162,15 +161,8 @@ class ServedLLM(FunctionCallingLLM):
         return CompletionResponse(text=response.message.content or "", raw=response.raw)
 
     def _ask(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> ChatResponse:
-        body = {
-            "model": self._model,
-            "messages": [_sent(message) for message in messages],
-            **OPTIONS,
-            **options,
-        }
-        response = self._client.post("/chat/completions", json=body)
-        response.raise_for_status()
-        raw = response.json()
+        body = {"messages": [_sent(message) for message in messages], **OPTIONS, **options}
+        raw = self._client.ask(body)
         return ChatResponse(message=_received(raw["choices"][0]["message"]), raw=raw)
 
 

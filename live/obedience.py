@@ -1,8 +1,8 @@
 """`python -m live.obedience`: what a real model does when it is corrected, by wording.
 
-Turns of the office tasks that fail are collected, in ReAct text and through the tool interface, as
-the first step and after a result. Each is then asked about again in each way; a reply is usable if
-mending accepts it, and right if it calls a tool that the task takes, or answers rightly.
+Turns that fail are collected, in ReAct text and through the tool interface, as the first step and
+after the result of a task's first call. Each is then asked about again in each way; a reply is
+usable if mending accepts it, and right if it calls a tool that the task takes, or answers rightly.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import httpx
-
 from langchain_loopmend.schemas import tool_schemas, toolbox
-from live.engine import SEED, served
-from live.office import TASKS, OfficeTask, office_tools
-from live.office_runs import PROMPT
+from live.__main__ import add_server_options, address
+from live.engine import OPTIONS, Client
+from live.langchain_agents import PROMPT
+from live.tasks import Task, TaskFile, Tool, task_file
 from loopmend import (
     Done,
     FinalAnswer,
@@ -38,44 +37,29 @@ from loopmend.mending import Form, NativeCall, constrained
 __all__ = ["WORDINGS", "main"]
 
 Protocol = Literal["react", "native"]
-_FIRST: Final = {
-    "stock_level": {"item": "paper", "site": "Berlin"},
-    "price_of": {"item": "paper"},
-    "opening_hours": {"place": "canteen"},
-    "employee_id": {"full_name": "Mara Lindt"},
-    "exchange_rate": {"base": "EUR", "target": "CHF"},
-    "room_booked": {"room": "3.12", "day": "Monday"},
-    "desk_of": {"employee": "E-117"},
-    "send_note": {"to": "Mara Lindt", "text": "Hello."},
-}
+Step = Literal["first", "after a result"]
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """What a model is asked in one turn of a task."""
 
-    task: OfficeTask
+    task: Task
     protocol: Protocol
-    step: Literal["first", "after a result"]
+    step: Step
     messages: tuple[Message, ...]
 
 
 class Model:
     """A chat model behind an OpenAI-compatible server."""
 
-    def __init__(self, url: str, tools: list[dict[str, Any]]) -> None:
-        self._client = httpx.Client(base_url=url, timeout=900)
+    def __init__(self, client: Client, tools: list[dict[str, Any]]) -> None:
+        self._client = client
         self._tools = [{"type": "function", "function": tool} for tool in tools]
 
     def ask(self, turn: Turn, messages: Sequence[Message], schema: Any = None) -> Reply:
         """Return the reply to a conversation."""
-        body: dict[str, Any] = {
-            "messages": [_sent(message) for message in messages],
-            "temperature": 0,
-            "seed": SEED,
-            "max_tokens": 120,
-            "cache_prompt": True,
-        }
+        body: dict[str, Any] = {"messages": [_sent(message) for message in messages], **OPTIONS}
         if schema is not None:
             named = {"name": "action", "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
@@ -83,7 +67,7 @@ class Model:
             body["tools"] = self._tools
         else:
             body["stop"] = ["\nObservation"]
-        choice = self._client.post("chat/completions", json=body).json()["choices"][0]
+        choice = self._client.ask(body)["choices"][0]
         said = choice["message"]
         calls = [
             NativeCall(c["function"]["name"], c["function"]["arguments"], c.get("id"))
@@ -108,31 +92,27 @@ def _sent(message: Message) -> dict[str, Any]:
     return sent
 
 
-def turns(tools: list[Callable[..., str]]) -> Iterator[Turn]:
-    """Yield what is asked: each task in each protocol, as first step and after a result."""
-    by_name = {tool.__name__: tool for tool in tools}
-    lines = "\n".join(f"{t.__name__}: {t.__doc__}" for t in tools)
-    for task in TASKS:
-        name = task.calls[0] if task.calls else "opening_hours"
-        given = _FIRST[name]
-        result = by_name[name](**given)
-        for step in ("first", "after a result"):
-            pad = ""
-            native = [Message("user", task.question)]
-            if step != "first":
-                written = json.dumps(given)
-                pad = f" I look it up.\nAction: {name}\nAction Input: {written}\n"
-                pad += f"Observation: {result}\nThought:"
-                call = NativeCall(name, given, "call_1")
-                native += [Message("assistant", "", (call,)), Message("tool", result, (), "call_1")]
-            told = PROMPT.format(
-                tools=lines,
-                tool_names=", ".join(by_name),
-                input=task.question,
-                agent_scratchpad=pad,
-            )
+def turns(tasks: TaskFile) -> Iterator[Turn]:
+    """Yield what is asked: each task in each protocol, and after the result of its first call."""
+    by_name = {tool.__name__: tool for tool in tasks.tools}
+    lines = "\n".join(f"{name}: {tool.__doc__}" for name, tool in by_name.items())
+    prompt = PROMPT.partial(tools=lines, tool_names=", ".join(by_name))
+    for task in tasks.tasks:
+        for step, pad, native in _steps(task, by_name):
+            told = prompt.format(input=task.question, agent_scratchpad=pad)
             yield Turn(task, "react", step, (Message("user", told),))
-            yield Turn(task, "native", step, tuple(native))
+            yield Turn(task, "native", step, (Message("user", task.question), *native))
+
+
+def _steps(task: Task, tools: Mapping[str, Tool]) -> Iterator[tuple[Step, str, list[Message]]]:
+    """Yield each step with what came before it, as ReAct text and as messages."""
+    yield "first", "", []
+    if task.calls:
+        name, result = task.calls[0], tools[task.calls[0]](**task.first)
+        pad = f" I look it up.\nAction: {name}\nAction Input: {json.dumps(task.first)}\n"
+        call = NativeCall(name, dict(task.first), "call_1")
+        native = [Message("assistant", "", (call,)), Message("tool", result, (), "call_1")]
+        yield "after a result", f"{pad}Observation: {result}\nThought:", native
 
 
 def _mending(turn: Turn, box: Any, **policy: Any) -> Mending:
@@ -171,33 +151,36 @@ WORDINGS: Final[dict[str, Callable[..., Reply]]] = {
 }
 
 
-def _judged(turn: Turn, reply: Reply, box: Any) -> tuple[bool, bool]:
+def _judged(turn: Turn, reply: Reply, box: Any, tasks: TaskFile) -> tuple[bool, bool]:
     """Return whether a reply is usable, and whether it is right."""
     verdict = _mending(turn, box).reply(reply)
     if not isinstance(verdict, Done) or not verdict.turn.actions:
         return isinstance(verdict, Done), False
     action = verdict.turn.actions[0]
     if isinstance(action, ToolCall):
-        return True, action.name in turn.task.calls or action.name in ("desk_of", "multiply")
+        return True, action.name in (*turn.task.calls, *turn.task.helps)
     said = action.content if isinstance(action, FinalAnswer) else ""
     called = turn.task.calls if turn.step != "first" else ()
-    return True, turn.task.is_right(said, called)
+    return True, tasks.is_right(turn.task, said, called)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Collect failing turns, ask about each in each way, and print the table."""
     given = _arguments().parse_args(arguments)
-    called: list[str] = []
-    tools = office_tools(called)
-    schemas = tool_schemas(tools)
+    tasks = task_file(given.tasks)
+    schemas = tool_schemas(list(tasks.tools))
     box = toolbox(schemas)
     rows: list[list[Any]] = []
     if given.out.exists():
         rows = [json.loads(line) for line in given.out.read_text(encoding="utf-8").splitlines()]
     failing = {tuple(row[:3]) for row in rows}
-    with served(given.model, decoded=False) as url, given.out.open("a", encoding="utf-8") as out:
-        model = Model(url, schemas)
-        for turn in turns(tools):
+    with (
+        address(given) as url,
+        Client(url, given.model_name) as client,
+        given.out.open("a", encoding="utf-8") as out,
+    ):
+        model = Model(client, schemas)
+        for turn in turns(tasks):
             key = (turn.task.question, turn.protocol, turn.step)
             if key in failing or len(failing) >= given.turns:
                 continue
@@ -206,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 continue
             failing.add(key)
             for wording, ask in WORDINGS.items():
-                usable, right = _judged(turn, ask(turn, bad, box, model), box)
+                usable, right = _judged(turn, ask(turn, bad, box, model), box, tasks)
                 rows.append([*key, wording, usable, right])
                 print(json.dumps(rows[-1], ensure_ascii=False), file=out, flush=True)
     _print(rows)
@@ -224,7 +207,7 @@ def _print(rows: list[list[Any]]) -> None:
 
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m live.obedience", description=__doc__)
-    parser.add_argument("--model", type=Path, help="a GGUF file to serve instead of the default")
+    add_server_options(parser)
     parser.add_argument("--out", type=Path, required=True, help="where each reply is written down")
     parser.add_argument("--turns", type=int, default=60, help="how many failing turns to collect")
     return parser

@@ -1,17 +1,12 @@
-"""Twenty tasks of a small office, written before any model was run on them, and nine tools.
-
-No examples are shown: the agents get the frameworks' own prompts, the tools and the question.
-"""
+"""Twenty tasks of a small office, and nine tools: looked at while loopmend was built."""
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-__all__ = ["TASKS", "OfficeTask", "office_tools"]
+from live.tasks import Task
+
+__all__ = ["TASKS", "TOOLS"]
 
 _PEOPLE: Final = {"mara lindt": "E-204", "jonas beck": "E-117", "ines ortega": "E-331"}
 _DESKS: Final = {"E-204": "room 3.12", "E-117": "room 1.05", "E-331": "room 2.20"}
@@ -80,76 +75,115 @@ def send_note(to: str, text: str) -> str:
     return f"sent to {to}: {text}"
 
 
-_TOOLS: Final = (
+TOOLS: Final = (
     *(employee_id, desk_of, stock_level, exchange_rate, opening_hours),
     *(room_booked, price_of, multiply, send_note),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OfficeTask:
-    """A question, what its answer must hold, and which tools must have been called."""
-
-    kind: str
-    question: str
-    holds: tuple[str, ...]
-    calls: tuple[str, ...] = ()
-
-    def is_right(self, answer: str, called: Sequence[str]) -> bool:
-        """Tell whether an answer is right and comes from the tools that know it."""
-        said = answer.lower().replace(",", "")
-        held = all(re.search(rf"(?<![\w.]){each}(?![\w])", said) for each in self.holds)
-        return held and all(tool in called for tool in self.calls)
-
-
-def office_tools(called: list[str]) -> list[Callable[..., str]]:
-    """Return the tools, each of which notes that it was called."""
-    return [_noted(tool, called) for tool in _TOOLS]
-
-
-def _noted(tool: Callable[..., str], called: list[str]) -> Callable[..., str]:
-    @functools.wraps(tool)
-    def noted(*args: Any, **kwargs: Any) -> str:
-        called.append(tool.__name__)
-        return tool(*args, **kwargs)
-
-    return noted
-
-
-_T = OfficeTask
+_T = Task
 TASKS: Final = (
-    _T("single", "What is the employee id of Mara Lindt?", ("e-204",), ("employee_id",)),
-    _T("single", "How many pieces of toner are in stock in Lisbon?", ("3",), ("stock_level",)),
-    _T("single", "What is the exchange rate from EUR to USD?", (r"1\.25",), ("exchange_rate",)),
-    _T("single", "When is the canteen open?", ("11", "14"), ("opening_hours",)),
-    _T("single", "Is room 3.12 free on Friday?", ("taken|no|not",), ("room_booked",)),
-    _T("single", "What does a stapler cost?", ("12",), ("price_of",)),
+    _T(
+        "single",
+        "What is the employee id of Mara Lindt?",
+        ("e-204",),
+        ("employee_id",),
+        first={"full_name": "Mara Lindt"},
+    ),
+    _T(
+        "single",
+        "How many pieces of toner are in stock in Lisbon?",
+        ("3",),
+        ("stock_level",),
+        first={"item": "toner", "site": "Lisbon"},
+    ),
+    _T(
+        "single",
+        "What is the exchange rate from EUR to USD?",
+        (r"1\.25",),
+        ("exchange_rate",),
+        first={"base": "EUR", "target": "USD"},
+    ),
+    _T(
+        "single",
+        "When is the canteen open?",
+        ("11", "14"),
+        ("opening_hours",),
+        first={"place": "canteen"},
+    ),
+    _T(
+        "single",
+        "Is room 3.12 free on Friday?",
+        ("taken|no|not",),
+        ("room_booked",),
+        first={"room": "3.12", "day": "Friday"},
+    ),
+    _T("single", "What does a stapler cost?", ("12",), ("price_of",), first={"item": "stapler"}),
     _T(
         "single",
         "Send Jonas Beck a note that the meeting starts at 10.",
         ("sent|note",),
         ("send_note",),
+        first={"to": "Jonas Beck", "text": "The meeting starts at 10."},
     ),
     _T(
         "parallel",
         "How much toner is in stock in Berlin, and how much in Lisbon?",
         ("14", "3"),
         ("stock_level",),
+        first={"item": "toner", "site": "Berlin"},
     ),
-    _T("parallel", "What do paper and toner cost?", ("5", "60"), ("price_of",)),
     _T(
-        "parallel", "When are the library and the reception open?", ("18", "19"), ("opening_hours",)
+        "parallel",
+        "What do paper and toner cost?",
+        ("5", "60"),
+        ("price_of",),
+        first={"item": "paper"},
+    ),
+    _T(
+        "parallel",
+        "When are the library and the reception open?",
+        ("18", "19"),
+        ("opening_hours",),
+        first={"place": "library"},
     ),
     _T(
         "parallel",
         "What are the employee ids of Jonas Beck and Ines Ortega?",
         ("e-117", "e-331"),
         ("employee_id",),
+        first={"full_name": "Jonas Beck"},
     ),
-    _T("two steps", "In which room does Mara Lindt sit?", (r"3\.12",), ("employee_id", "desk_of")),
-    _T("two steps", "In which room does Ines Ortega sit?", (r"2\.20",), ("employee_id", "desk_of")),
-    _T("two steps", "What do 7 staplers cost in all?", ("84",), ("price_of",)),
-    _T("two steps", "How many US dollars are 40 euros?", ("50",), ("exchange_rate",)),
+    _T(
+        "two steps",
+        "In which room does Mara Lindt sit?",
+        (r"3\.12",),
+        ("employee_id", "desk_of"),
+        first={"full_name": "Mara Lindt"},
+    ),
+    _T(
+        "two steps",
+        "In which room does Ines Ortega sit?",
+        (r"2\.20",),
+        ("employee_id", "desk_of"),
+        first={"full_name": "Ines Ortega"},
+    ),
+    _T(
+        "two steps",
+        "What do 7 staplers cost in all?",
+        ("84",),
+        ("price_of",),
+        ("multiply",),
+        first={"item": "stapler"},
+    ),
+    _T(
+        "two steps",
+        "How many US dollars are 40 euros?",
+        ("50",),
+        ("exchange_rate",),
+        ("multiply",),
+        first={"base": "EUR", "target": "USD"},
+    ),
     _T("none", "Say hello to our new colleague Ann in one short sentence.", ("ann",)),
     _T("none", "What is the capital of France?", ("paris",)),
     _T("none", "Which day comes after Tuesday?", ("wednesday",)),
@@ -158,11 +192,13 @@ TASKS: Final = (
         "What is the employee id of Bob Nobody?",
         ("no|not|unable|couldn't|cannot",),
         ("employee_id",),
+        first={"full_name": "Bob Nobody"},
     ),
     _T(
         "impossible",
         "What does a flying carpet cost?",
         ("no|not|unable|couldn't|cannot",),
         ("price_of",),
+        first={"item": "flying carpet"},
     ),
 )

@@ -33,6 +33,7 @@ PACKAGES: Final = {
 TOP: Final = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _LINK: Final = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 _EXAMPLE: Final = re.compile(r"^( *)>>> .*(?:\n *\S.*)*", re.MULTILINE)
+_BLANK: Final = re.compile(r"\n\s*\n")
 _CODE: Final = re.compile(r"^(?P<fence>`{3,}).*?^(?P=fence)`*$", re.DOTALL | re.MULTILINE)
 
 
@@ -67,7 +68,7 @@ def api(package: str) -> str:
 
 
 def notebook(text: str) -> str:
-    r"""Return a notebook as a page: its words, its code, and the text that it printed.
+    r"""Return a notebook as a page: its words, its code, and what that showed.
 
     >>> cell = {"cell_type": "code", "source": ["1 + 1"], "outputs": [{"text": ["2\n"]}]}
     >>> print(notebook(json.dumps({"cells": [cell]})))
@@ -86,10 +87,20 @@ def notebook(text: str) -> str:
             parts.append(source)
             continue
         parts.append(f"```python\n{source}\n```")
-        for output in cell["outputs"]:
-            shown = output.get("text") or output.get("data", {}).get("text/plain", "")
-            parts.append(f"```text\n{''.join(shown).strip()}\n```")
+        parts += map(_shown, cell["outputs"])
     return "\n\n".join(parts)
+
+
+def _shown(output: dict[str, Any]) -> str:
+    """Return an output as a page shows it: drawn, as a picture, or as text."""
+    data = {kind: "".join(value) for kind, value in output.get("data", {}).items()}
+    if "text/html" in data:
+        # A blank line would end the drawing and begin a paragraph.
+        return f"<div>{_BLANK.sub(chr(10), data['text/html'])}</div>"
+    if "image/png" in data:
+        return f'<p><img alt="figure" src="data:image/png;base64,{data["image/png"].strip()}"></p>'
+    said = "".join(output.get("text", "")) or data.get("text/plain", "")
+    return f"```text\n{said.strip()}\n```"
 
 
 def relinked(markdown: str, folder: Path, page: Path) -> str:

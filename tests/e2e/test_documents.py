@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,17 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)[^)]*\)")
 _BLOCK = re.compile(r"^(`{3,}).*?^\1", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 
+FRAMEWORKS = ("agents", "autogen_agentchat", "crewai", "pydantic_ai", "smolagents")
+"""What the tests do not install: their recipes run where they are."""
+
+
+def others(example: CodeExample) -> list[str]:
+    """Return the frameworks of others that a block of code needs."""
+    return [
+        name for name in FRAMEWORKS if re.search(rf"^from {name}\b", example.source, re.MULTILINE)
+    ]
+
+
 EXAMPLES = [e for e in find_examples(*map(str, DOCUMENTS)) if e.prefix == "python"]
 
 
@@ -23,7 +36,17 @@ EXAMPLES = [e for e in find_examples(*map(str, DOCUMENTS)) if e.prefix == "pytho
 def test_code_runs_and_prints_what_it_says(example: CodeExample, eval_example: EvalExample) -> None:
     """Each Python block runs, and its comments say what it really prints."""
     eval_example.set_config(line_length=100)
-    eval_example.run_print_check(example)
+    with warnings.catch_warnings():
+        for name in others(example):
+            warnings.simplefilter("ignore")
+            pytest.importorskip(name, reason=f"{name} is not installed here")
+        eval_example.run_print_check(example)
+
+
+def test_each_other_framework_has_a_recipe() -> None:
+    """Only the page of other frameworks may be passed over, and it names each of them once."""
+    found = Counter((example.path.name, name) for example in EXAMPLES for name in others(example))
+    assert found == {("frameworks.md", name): 1 for name in FRAMEWORKS}
 
 
 def test_there_is_code_to_run() -> None:

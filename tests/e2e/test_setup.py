@@ -86,6 +86,8 @@ def asked(checkout: Path) -> list[str]:
 
 def interrupt(checkout: Path, stage: str, by: signal.Signals) -> None:
     """Stop `make demo` in the middle of a stage, as Ctrl-C or a crash of the machine does."""
+    # Tests that run in the background ignore Ctrl-C, and so would all that they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     running = subprocess.Popen(
         command("demo"),
         cwd=checkout,

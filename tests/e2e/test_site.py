@@ -46,10 +46,18 @@ def test_examples_are_code() -> None:
 
 
 def test_a_notebook_is_a_page() -> None:
-    """Words, code and what the code printed are all on it."""
+    """Words, code, and what the code printed, drew and plotted are all on it."""
+    shown = [
+        {"data": {"text/plain": ["2"]}},
+        {"data": {"text/plain": ["2"], "text/html": ["<b>\n", "\n", "two</b>"]}},
+        {"data": {"text/plain": ["2"], "image/png": "iVBO\n"}},
+    ]
     cells = [
         {"cell_type": "markdown", "source": ["# A\n", "b"]},
-        {"cell_type": "code", "source": ["1"], "outputs": [{"data": {"text/plain": ["2"]}}]},
+        {"cell_type": "code", "source": ["1"], "outputs": shown},
     ]
     page = site.notebook(json.dumps({"cells": cells}))
-    assert page == "# A\nb\n\n```python\n1\n```\n\n```text\n2\n```"
+    assert page == (
+        "# A\nb\n\n```python\n1\n```\n\n```text\n2\n```\n\n<div><b>\ntwo</b></div>\n\n"
+        '<p><img alt="figure" src="data:image/png;base64,iVBO"></p>'
+    )
