@@ -14,16 +14,17 @@ from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.tools import ToolSelection
 
-from llama_index_loopmend.mending import judged, made_of
+from llama_index_loopmend.hooks.replies import judged, made_of
 from llama_index_loopmend.messages import (
     calling,
     chat_messages,
     core_messages,
+    finish_reason_of,
     reply_of,
     selection,
     text_of,
+    tokens_of,
 )
-from llama_index_loopmend.provider import finish_reason_of, tokens_of
 from llama_index_loopmend.schemas import toolbox
 from llama_index_loopmend.scratchpads import (
     JsonActionStep,
