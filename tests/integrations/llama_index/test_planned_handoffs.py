@@ -14,6 +14,7 @@ from llama_index.core.agent.workflow import (
     ReActAgent,
     ToolCallResult,
 )
+from llama_index.core.agent.workflow.agent_context import SimpleAgentContext
 from llama_index.core.base.llms.types import ToolCallBlock
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.tools import ToolMetadata
@@ -239,8 +240,7 @@ def test_what_specialists_do(told: str | None, found: str) -> None:
 def roster(name: str, stored: dict[str, Any], tools: list[Any]) -> Any:
     """Return the roster of a step."""
     given: Any = SimpleNamespace(name=name)
-    given.store = given
-    return AgentStep(given, given, [], tools, given, stored).roster
+    return AgentStep(given, SimpleAgentContext(), [], tools, given, stored).roster
 
 
 def test_a_hook_may_hand_over() -> None:
