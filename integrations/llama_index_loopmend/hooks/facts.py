@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any, Final
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
@@ -17,7 +16,7 @@ from llama_index_loopmend.steps import HANDOFF, AgentStep
 from loopmend.contracts import RetrievalMetrics, TaskStateInput, ToolSearchStats
 from loopmend.planning import RosterMatch, observe_conversation
 
-__all__ = ["Facts", "best_score", "can_inspect", "facts_of"]
+__all__ = ["Facts", "best_score", "can_inspect", "facts_of", "failures_in_a_row"]
 
 _ANSWER: Final = re.compile(r"(?:\A|\n)\s*Answer:")
 # What `CodeActAgent` writes in the user's name.
@@ -90,18 +89,17 @@ class Facts:
         return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
 
 
-def facts_of(
+def facts_of(  # noqa: PLR0913, PLR0917 - what the hook has found out already
     step: AgentStep,
     found: RosterMatch,
     tokens_left: int | None,
     breaker_open: bool | None,  # noqa: FBT001 - as it is told
-    authority: str | None,
+    authority: str,
+    score: float | None,
+    failures: int,
 ) -> Facts:
-    """Return what the framework tells of a step."""
-    tools = step.toolbox
-    failed = takewhile(lambda call: call.tool_output.is_error, reversed(step.results))
-    said = str(step.state.get("authority", "")) if authority is None else authority
-    issue, streak = step.notes.issue
+    """Return what is known of a step."""
+    tools, (issue, streak) = step.toolbox, step.notes.issue
     return Facts(
         tools=len(tools.tools) - (HANDOFF in tools.tools),
         mcp_tools=tools.mcp,
@@ -112,10 +110,20 @@ def facts_of(
         breaker_open=breaker_open,
         protocol_issue=issue,
         issue_streak=streak,
-        best_score=best_score(step.results),
-        failures_in_a_row=sum(1 for _ in failed),
-        authority=said,
+        best_score=score,
+        failures_in_a_row=failures,
+        authority=authority,
     )
+
+
+def failures_in_a_row(results: Sequence[Any]) -> int:
+    """Return how many of the latest tool results are errors."""
+    count = 0
+    for call in reversed(results):
+        if not call.tool_output.is_error:
+            break
+        count += 1
+    return count
 
 
 def best_score(results: Sequence[Any]) -> float | None:

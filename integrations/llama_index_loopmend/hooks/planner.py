@@ -13,7 +13,13 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from typing_extensions import override
 
 from llama_index_loopmend.events import PlanEvent
-from llama_index_loopmend.hooks.facts import Facts, can_inspect, facts_of
+from llama_index_loopmend.hooks.facts import (
+    Facts,
+    best_score,
+    can_inspect,
+    facts_of,
+    failures_in_a_row,
+)
 from llama_index_loopmend.hooks.normalization import NormalizationHook
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
 from llama_index_loopmend.hooks.providers import Breakers, Budget
@@ -41,6 +47,7 @@ Match = Callable[[str, Mapping[str, str]], Union[RosterMatch, Awaitable[RosterMa
 _MODES: Final = ("enforce", "advise", "observe")
 _GO_ON: Final = (PlannedAction.CONTINUE_CENTRALIZED, PlannedAction.ANSWER_DIRECTLY)
 _COMPOSES: Final = (PlannedAction.COMPOSE_SKILL, PlannedAction.COMPOSE_SUBAGENT)
+_DELEGATED: Final = "delegated"
 _LONGEST_MEMORY: Final = 8_000
 _PLENTY: Final = 2_000  # tokens, from which on the contract feels no pressure
 
@@ -151,39 +158,44 @@ class PlannerStepHook(StepHook):
 
     async def _plan(self, step: AgentStep) -> tuple[Facts, AdvisedPlan, bool]:
         """Plan a step, unless a plan of this run stands: no fact has changed since."""
-        found = await self._fitting(step)
         known = {} if self._observe is None else dict(self._observe(step))
-        left = self._budget.left(step)
+        left, turn = self._budget.left(step), step.notes.turn
+        score, failing = best_score(step.results), failures_in_a_row(step.results)
+        said = step.state.get("authority", "") if self._authority is None else self._authority
+        # Fewer tokens are another fact only where they begin to run out.
+        pressed = None if left is None else min(left, _PLENTY)
+        where = step.agent_name, step.toolbox, turn.get(_DELEGATED), said
+        seen = where, step.notes.issue, pressed, score, failing, known
+        # A rule of the user's own may look at anything, so that it is asked each time.
+        fresh = not step.iteration or bool(self._planner.rules)
+        latest: tuple[Any, ...] = () if fresh else step.run.get(self, ())
+        stands = latest[:1] == (seen,)
+        found = latest[1] if stands else await self._fitting(step)
         # Asked last: it may let one call through, which has to be made then.
         told = "provider_breaker_open" in known
         breaker = None if told else self._breakers.is_open(step)
-        facts = facts_of(step, found, left, breaker, self._authority)
+        if stands and latest[2].breaker_open == breaker:
+            return latest[2], latest[3], True
+        facts = facts_of(step, found, left, breaker, str(said), score, failing)
         inspects = self._inspect is not None or can_inspect(step)
-        # Fewer tokens are another fact only where they begin to run out.
-        pressed = None if left is None else min(left, _PLENTY)
-        key = replace(facts, tokens_left=pressed) if left else facts, known, inspects
-        latest = step.run.get((self, PLAN)) if step.iteration else None
-        # A rule of the user's own may look at anything, so that it is asked each time.
-        if latest is not None and not self._planner.rules and latest[0] == (key, step.agent_name):
-            return facts, latest[1], True
         task = facts.task(step, inspects=inspects, **known)
         mistake = None if facts.protocol_issue is None else FailurePattern(facts.protocol_issue)
         planned = self._planner.advise(task, form=step.pad.form, mistake=mistake)
-        step.run[self, PLAN] = (key, step.agent_name), planned
+        step.run[self] = seen, found, facts, planned
         return facts, planned, False
 
     async def _fitting(self, step: AgentStep) -> RosterMatch:
         """Find whom the user asks for and who has not had the turn yet."""
-        delegated = step.notes.turn.get("delegated", ())
+        delegated = step.notes.turn.get(_DELEGATED, ())
         if step.agent_name in delegated or not (step.user_text and step.tools):
             # Who was handed over to does the work, and is not sent on before that.
             return RosterMatch()
         asked = step.user_text, {**step.roster, step.agent_name: step.agent.description}
-        memo: tuple[Any, RosterMatch] | None = step.run.get(self)
+        memo: tuple[Any, RosterMatch] | None = step.run.get((self, _DELEGATED))
         if memo is None or memo[0] != asked:  # a matcher may be costly
             found = self._match(*asked)
             found = await found if inspect.isawaitable(found) else found
-            memo = step.run[self] = asked, found
+            memo = step.run[self, _DELEGATED] = asked, found
         named = memo[1].names
         # What comes after the agent's own name is for after its own work.
         first = list(takewhile(lambda name: name != step.agent_name, named))
@@ -209,11 +221,11 @@ class PlannerStepHook(StepHook):
             self._breakers.give_back(step)
             text = f"Stopped: {planned.selected_rationale.rstrip('.')}."
             return Answer(text), "answered without asking the model", None
-        delegated = step.notes.turn.get("delegated", ())
+        delegated = step.notes.turn.get(_DELEGATED, ())
         fit = (name for name in planned.input.fit_agent_names if name not in delegated)
         target = next((name for name in fit if name in step.roster), None)
         if action is PlannedAction.DELEGATE_TO_SPECIALIST and target is not None:
-            step.notes.turn["delegated"] = [*delegated, target]
+            step.notes.turn[_DELEGATED] = [*delegated, target]
             over = HandOver(target, planned.selected_rationale)
             return over, f"handed over to {target}", None
         notes = [] if planned.correction is None else [planned.correction]
