@@ -12,11 +12,11 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallB
 from llama_index.core.memory import Memory
 from llama_index.core.schema import NodeWithScore
 
-from llama_index_loopmend.steps import HANDOFF, AgentStep
+from llama_index_loopmend.steps import AgentStep
 from loopmend.contracts import RetrievalMetrics, TaskStateInput, ToolSearchStats
-from loopmend.planning import RosterMatch, observe_conversation
+from loopmend.planning import observe_conversation
 
-__all__ = ["Facts", "best_score", "can_inspect", "facts_of", "failures_in_a_row"]
+__all__ = ["Facts", "best_score", "can_inspect", "failures_in_a_row"]
 
 _ANSWER: Final = re.compile(r"(?:\A|\n)\s*Answer:")
 # What `CodeActAgent` writes in the user's name.
@@ -52,7 +52,8 @@ class Facts:
     """The best similarity of the latest retrieval; 0 if it found nothing."""
     failures_in_a_row: int = 0
     """How many of the latest tool results are errors."""
-    authority: str = ""
+    authority: str | None = None
+    """Who the user is."""
 
     def task(self, step: AgentStep, *, inspects: bool, **known: Any) -> TaskStateInput:
         """Return what the contract's planner takes.
@@ -75,7 +76,7 @@ class Facts:
             "previous_turn_had_protocol_issues": self.protocol_issue is not None,
             "normalization_retry_streak": max(0, self.issue_streak - 1),
             "inference_mode": "streaming" if step.agent.streaming else "standard",
-            "authority": self.authority,
+            "authority": self.authority or "",
         }
         if inspects and self.best_score is not None:
             found = RetrievalMetrics(1, self.best_score > 0, self.best_score)
@@ -87,33 +88,6 @@ class Facts:
     def data(self) -> dict[str, Any]:
         """Return the facts as JSON."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
-
-
-def facts_of(  # noqa: PLR0913, PLR0917 - what the hook has found out already
-    step: AgentStep,
-    found: RosterMatch,
-    tokens_left: int | None,
-    breaker_open: bool | None,  # noqa: FBT001 - as it is told
-    authority: str,
-    score: float | None,
-    failures: int,
-) -> Facts:
-    """Return what is known of a step."""
-    tools, (issue, streak) = step.toolbox, step.notes.issue
-    return Facts(
-        tools=len(tools.tools) - (HANDOFF in tools.tools),
-        mcp_tools=tools.mcp,
-        roster=tuple(step.roster),
-        asked_for=found.names,
-        asked=found.explicit,
-        tokens_left=tokens_left,
-        breaker_open=breaker_open,
-        protocol_issue=issue,
-        issue_streak=streak,
-        best_score=score,
-        failures_in_a_row=failures,
-        authority=authority,
-    )
 
 
 def failures_in_a_row(results: Sequence[Any]) -> int:

@@ -104,17 +104,18 @@ class NormalizationHook(StepHook):
     @override
     async def after(self, step: AgentStep, output: AgentOutput) -> After:
         """Use the reply, ask again, or give up."""
-        read = None if step.reading is None else step.reading.of(text_of(output))
-        if self not in step.local and is_fine(step, output, read):
+        reply, held = reply_of(output), step.reading
+        read = held.turn if held is not None and held.text == reply.text else None
+        if self not in step.local and is_fine(step, output, reply, read):
             step.notes.note_issue(None)
             return None
-        verdict = judged(step, self._mending(step), output, read)
+        verdict = judged(step, self._mending(step), output, reply, read)
         if isinstance(verdict, Ask):
             return self._again(step, verdict, output)
         if isinstance(verdict, GaveUp):
             return self._given_up(step, verdict, output)
         step.notes.note_issue(None)
-        return None if verdict is None else await _accepted(step, output, verdict)
+        return None if verdict is None else await _accepted(step, output, reply, verdict)
 
     @override
     def failed(self, step: AgentStep, error: BaseException) -> AskAgain | Answer | None:
@@ -184,11 +185,11 @@ class NormalizationHook(StepHook):
         return Accept() if known else Accept(chosen)
 
 
-async def _accepted(step: AgentStep, output: AgentOutput, done: Done) -> Accept:
+async def _accepted(step: AgentStep, output: AgentOutput, reply: Reply, done: Done) -> Accept:
     if done.outcome == "made":
         _tell(step, output, done.refused[-1], "salvaged")
     made = made_of(step, done, output)
-    said = output.tool_calls or text_of(output).strip() or reply_of(output).holds_more
+    said = output.tool_calls or reply.text.strip() or reply.holds_more
     if made is None and not said and step.pad.after_result(step.held):
         # Nothing to remember, and some providers refuse a conversation that holds it.
         await step.put(step.held)

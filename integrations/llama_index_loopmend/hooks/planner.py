@@ -13,18 +13,12 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from typing_extensions import override
 
 from llama_index_loopmend.events import PlanEvent
-from llama_index_loopmend.hooks.facts import (
-    Facts,
-    best_score,
-    can_inspect,
-    facts_of,
-    failures_in_a_row,
-)
+from llama_index_loopmend.hooks.facts import Facts, best_score, can_inspect, failures_in_a_row
 from llama_index_loopmend.hooks.normalization import NormalizationHook
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
 from llama_index_loopmend.hooks.providers import Breakers, Budget
 from llama_index_loopmend.hooks.replies import issue_of
-from llama_index_loopmend.steps import PLAN, AgentStep
+from llama_index_loopmend.steps import HANDOFF, PLAN, AgentStep
 from loopmend import AdvisedPlan, FailurePattern, Planner
 from loopmend._arguments import require_int
 from loopmend.breaker import Breaker
@@ -161,9 +155,10 @@ class PlannerStepHook(StepHook):
         known = {} if self._observe is None else dict(self._observe(step))
         left, turn = self._budget.left(step), step.notes.turn
         score, failing = best_score(step.results), failures_in_a_row(step.results)
-        said = step.state.get("authority", "") if self._authority is None else self._authority
+        said: Any = step.state.get("authority") if self._authority is None else self._authority
         # Fewer tokens are another fact only where they begin to run out.
         pressed = None if left is None else min(left, _PLENTY)
+        said = said if said is None else str(said)
         where = step.agent_name, step.toolbox, turn.get(_DELEGATED), said
         seen = where, step.notes.issue, pressed, score, failing, known
         # A rule of the user's own may look at anything, so that it is asked each time.
@@ -176,10 +171,24 @@ class PlannerStepHook(StepHook):
         breaker = None if told else self._breakers.is_open(step)
         if stands and latest[2].breaker_open == breaker:
             return latest[2], latest[3], True
-        facts = facts_of(step, found, left, breaker, str(said), score, failing)
+        tools, (issue, streak) = step.toolbox, step.notes.issue
+        facts = Facts(
+            tools=len(tools.tools) - (HANDOFF in tools.tools),
+            mcp_tools=tools.mcp,
+            roster=tuple(step.roster),
+            asked_for=found.names,
+            asked=found.explicit,
+            tokens_left=left,
+            breaker_open=breaker,
+            protocol_issue=issue,
+            issue_streak=streak,
+            best_score=score,
+            failures_in_a_row=failing,
+            authority=said,
+        )
         inspects = self._inspect is not None or can_inspect(step)
         task = facts.task(step, inspects=inspects, **known)
-        mistake = None if facts.protocol_issue is None else FailurePattern(facts.protocol_issue)
+        mistake = None if issue is None else FailurePattern(issue)
         planned = self._planner.advise(task, form=step.pad.form, mistake=mistake)
         step.run[self] = seen, found, facts, planned
         return facts, planned, False

@@ -42,7 +42,7 @@ from loopmend.mending import is_clean
 from loopmend.reading.quick import fits
 from loopmend.reading.response import is_unusual
 
-__all__ = ["issue_of", "judged", "made_of", "mending_of"]
+__all__ = ["is_fine", "issue_of", "judged", "made_of", "mending_of"]
 
 Verdict = Union[Done, Ask, GaveUp, None]
 """What to do about a reply; nothing if it is fine as it is."""
@@ -75,7 +75,7 @@ def issue_of(step: AgentStep, output: AgentOutput) -> str | None:
     if made and all(fits(call.tool_name, call.tool_kwargs, step.toolbox) for call in made):
         return None  # as in most steps
     mending, _ = mending_of(step, _NO_RETRIES)
-    judged(step, mending, output, None)
+    judged(step, mending, output, reply_of(output), None)
     return mending.refused[-1].pattern.value if mending.refused else None
 
 
@@ -108,11 +108,10 @@ def _has_own_say(agent: Any) -> bool:
     return type(getattr(agent, "output_parser", None)) not in _OWN_PARSERS
 
 
-def is_fine(step: AgentStep, output: AgentOutput, read: Turn | None) -> bool:
+def is_fine(step: AgentStep, output: AgentOutput, reply: Reply, read: Turn | None) -> bool:
     """Tell quickly whether a reply is one that is used as it is: most are."""
     if output.retry_messages or step.decoded:
         return False
-    reply = reply_of(output)
     if step.pad.form == "native":
         return is_clean(reply, step.toolbox)
     if read is None or read.failure is not None or is_unusual(reply.finish_reason):
@@ -120,9 +119,11 @@ def is_fine(step: AgentStep, output: AgentOutput, read: Turn | None) -> bool:
     return made_of(step, Done(read), output) is None
 
 
-def judged(step: AgentStep, mending: Mending, output: AgentOutput, read: Turn | None) -> Verdict:
+def judged(
+    step: AgentStep, mending: Mending, output: AgentOutput, reply: Reply, read: Turn | None
+) -> Verdict:
     """Return what to do about a reply; `read` is what the agent's parser read, if it is ours."""
-    reply, form = reply_of(output), step.pad.form
+    form = step.pad.form
     own = _has_own_say(step.agent)
     if output.retry_messages and own:
         turn = read_response(reply.text, tools=step.toolbox, protocol="text", config=_QUIET)
