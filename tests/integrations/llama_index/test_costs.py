@@ -16,7 +16,7 @@ from llama_index_loopmend.testing import ScriptedLLM, call
 from tests.integrations.llama_index.agents import add
 
 ACT = 'Thought: I have to add them.\nAction: add\nAction Input: {{"a": {}, "b": 2}}'
-MOST = {"planner": 0.025, "all": 0.05}
+MOST = {"planner": 0.02, "all": 0.05}
 
 
 def agent(kind: Any) -> Any:
@@ -56,7 +56,7 @@ def calls_of(made: Any) -> int:
 @pytest.mark.parametrize("hooks", list(MOST))
 @pytest.mark.parametrize("kind", [ReActAgent, FunctionAgent])
 def test_a_clean_step(kind: Any, hooks: str) -> None:
-    """The planner adds at most 2.5 % to the calls of a clean run, and all four hooks 5 %."""
+    """The planner adds at most 2 % to the calls of a clean run, and all four hooks 5 %."""
     chosen = [PlannerStepHook()] if hooks == "planner" else [*default_hooks(), MetaSignalHook()]
     native, hooked = calls_of(agent(kind)), calls_of(with_hooks(agent(kind), chosen))
     assert hooked / native - 1 <= MOST[hooks]
