@@ -1,4 +1,4 @@
-"""What hooks cost on a clean run, counted in calls: seconds say nothing on a busy machine."""
+"""What hooks cost on a clean run, counted in calls: they are the same on a busy machine."""
 
 from __future__ import annotations
 
