@@ -74,8 +74,11 @@ def issue_of(step: AgentStep, output: AgentOutput) -> str | None:
     made = [] if output.retry_messages else output.tool_calls
     if made and all(fits(call.tool_name, call.tool_kwargs, step.toolbox) for call in made):
         return None  # as in most steps
+    reply = reply_of(output)
+    if is_fine(step, output, reply, None):
+        return None
     mending, _ = mending_of(step, _NO_RETRIES)
-    judged(step, mending, output, reply_of(output), None)
+    judged(step, mending, output, reply, None)
     return mending.refused[-1].pattern.value if mending.refused else None
 
 
