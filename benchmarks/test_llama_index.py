@@ -34,7 +34,7 @@ def test_hooks(kind: str, streaming: bool, hooks: str, report: list[str]) -> Non
     from llama_index.core.agent import workflow
 
     from llama_index_loopmend import MetaSignalHook, PlannerStepHook, with_hooks
-    from llama_index_loopmend.agents import default_hooks
+    from llama_index_loopmend.hooked_steps import default_hooks
 
     chosen = [PlannerStepHook()] if hooks == "planner" else [*default_hooks(), MetaSignalHook()]
     native = _agent(getattr(workflow, kind), streaming)

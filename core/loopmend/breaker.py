@@ -128,6 +128,8 @@ class CircuitBreaker:
         >>> breaker.state, breaker.is_open(), breaker.is_open()
         ('half_open', False, True)
         """
+        if self._opened is None:  # nearly always
+            return False
         with self._lock:
             now = self._clock()
             state = self._state_at(now)
@@ -148,6 +150,8 @@ class CircuitBreaker:
         >>> breaker.state
         'closed'
         """
+        if not self._failures:  # nearly always
+            return
         with self._lock:
             if self._state_at(self._clock()) != "open":
                 self._failures, self._opened, self._tried = 0, None, None

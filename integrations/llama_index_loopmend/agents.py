@@ -4,133 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar, Union
+from typing import Any, TypeVar
 
-from llama_index.core.agent.react.types import ResponseReasoningStep
 from llama_index.core.agent.workflow import (
-    AgentInput,
     AgentOutput,
     AgentWorkflow,
     CodeActAgent,
     FunctionAgent,
     ReActAgent,
-    ToolCall,
 )
-from llama_index.core.agent.workflow.agent_context import AgentContext
 from llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent
-from llama_index.core.base.llms.types import ChatMessage, TextBlock
-from llama_index.core.memory import BaseMemory
-from llama_index.core.tools import AsyncBaseTool
-from llama_index.core.workflow import Context, StopEvent, Workflow, step
-from pydantic import Field, model_validator
+from llama_index.core.workflow import Context, Workflow, step
+from pydantic import model_validator
 from typing_extensions import Self, override
 
-from llama_index_loopmend.hooks.loops import LoopGuardHook
+from llama_index_loopmend.hooked_steps import HookedSteps, Parsed, default_hooks
 from llama_index_loopmend.hooks.normalization import NormalizationHook
-from llama_index_loopmend.hooks.planner import PlannerStepHook
 from llama_index_loopmend.hooks.protocol import StepHook
 from llama_index_loopmend.parsers import TolerantReActOutputParser
-from llama_index_loopmend.scratchpads import ReasoningPad, scratchpad_of
-from llama_index_loopmend.steps import UNKEPT
-from llama_index_loopmend.structured_answers import finished
-from llama_index_loopmend.taken_steps import take_step
-
-if TYPE_CHECKING:
-    _Agent = BaseWorkflowAgent
-else:
-    _Agent = object
+from llama_index_loopmend.structured_llms import finished
 
 __all__ = [
-    "HookedSteps",
     "PlannedAgentWorkflow",
     "PlannedCodeActAgent",
     "PlannedFunctionAgent",
     "PlannedReActAgent",
-    "default_hooks",
     "with_hooks",
 ]
 
 AgentT = TypeVar("AgentT", bound=BaseWorkflowAgent)
-Parsed = Union[StopEvent, AgentInput, ToolCall, None]
-"""What LlamaIndex goes on with after an output."""
-
 _PARSER = "output_parser"
-
-
-def default_hooks() -> list[StepHook]:
-    """Return the hooks of a planned agent: plan, guard against loops, mend.
-
-    >>> [type(hook).__name__ for hook in default_hooks()]
-    ['PlannerStepHook', 'LoopGuardHook', 'NormalizationHook']
-    """
-    return [PlannerStepHook(), LoopGuardHook(), NormalizationHook()]
-
-
-class HookedSteps(_Agent):
-    """What gives an agent class step hooks; `with_hooks` puts it before the class of yours.
-
-    >>> class MyAgent(HookedSteps, FunctionAgent):
-    ...     pass
-    >>> MyAgent.model_fields["hooks"].exclude
-    True
-    """
-
-    hooks: list[StepHook] = Field(default_factory=default_hooks, exclude=True)
-    """Asked before and after each step."""
-
-    @override
-    async def take_step(
-        self,
-        ctx: AgentContext,
-        llm_input: list[ChatMessage],
-        tools: Sequence[AsyncBaseTool],
-        memory: BaseMemory,
-    ) -> AgentOutput:
-        """Take a step as the hooks say."""
-        take = super().take_step  # type: ignore[safe-super] # the agent class comes next
-        return await take_step(self, self.hooks, take, ctx, llm_input, tools, memory)
-
-    @override
-    async def finalize(self, ctx: Context, output: AgentOutput, memory: BaseMemory) -> AgentOutput:
-        """Finish with the parsed answer, and leave nothing behind."""
-        pad = scratchpad_of(self)
-        key = pad.key or ""
-        react = isinstance(pad, ReasoningPad) and any(hook.acts for hook in self.hooks)
-        held = list(await ctx.store.get(key, default=[])) if react else []
-        done = await super().finalize(ctx, output, memory)  # type: ignore[safe-super] # as above
-        last = held[-1] if held else None
-        if isinstance(last, ResponseReasoningStep):
-            # LlamaIndex takes what follows the first "Answer:", whatever its parser found.
-            _answer_with(done, last.response)
-        elif held and await ctx.store.get(key, default=[]):
-            # Without this the specialist is not told of a handover, and the next run is.
-            await memory.aput_messages(pad.messages(held))
-            await ctx.store.set(key, [])
-        if output.get(UNKEPT):
-            await _keep(done, memory)
-        return done
-
-    @step
-    @override
-    async def parse_agent_output(self, ctx: Context, ev: AgentOutput) -> Parsed:
-        """Go on from an output; what a hook blocked is final and asks nobody."""
-        done = await finished(self, ctx, ev, self.output_cls)
-        return done or await super().parse_agent_output(ctx, ev)
-
-
-def _answer_with(output: AgentOutput, text: str) -> None:
-    for block in output.response.blocks:
-        if isinstance(block, TextBlock):
-            block.text = text
-            return
-    output.response.blocks.append(TextBlock(text=text))
-
-
-async def _keep(output: AgentOutput, memory: BaseMemory) -> None:
-    """Write an answer to memory, unless it is there: who knows what another's agent does."""
-    held = await memory.aget_all()
-    if not held or held[-1].content != output.response.content:
-        await memory.aput(output.response)
 
 
 def _adapt(agent: Any) -> None:

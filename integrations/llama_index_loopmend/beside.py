@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 __all__ = ["Beside"]
@@ -27,6 +28,14 @@ class Beside(Generic[T]):
         """Return the value beside an object, or `None`."""
         found = self._held.get(id(it))
         return found[1] if found is not None and found[0]() is it else None
+
+    def kept(self, it: object, make: Callable[[], T]) -> T:
+        """Return the value beside an object, made if there is none."""
+        found = self._held.get(id(it))
+        if found is not None and found[0]() is it:
+            return found[1]
+        self.put(it, made := make())
+        return made
 
     def put(self, it: object, value: T) -> None:
         """Keep a value beside an object."""

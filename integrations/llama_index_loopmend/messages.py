@@ -1,10 +1,10 @@
-"""LlamaIndex's messages and outputs as the core's, and the core's as LlamaIndex's."""
+"""LlamaIndex's messages, outputs and responses as the core's, and the core's as LlamaIndex's."""
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from llama_index.core.agent.workflow import AgentOutput
@@ -17,26 +17,21 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.tools import ToolSelection
 
-from llama_index_loopmend.provider import finish_reason_of
 from loopmend import Message, Reply
 from loopmend.mending import NativeCall
+from loopmend.traces.trace import Tokens
 
-__all__ = [
-    "calling",
-    "chat_messages",
-    "core_messages",
-    "output_like",
-    "question_of",
-    "reply_from",
-    "reply_of",
-    "selection",
-    "text_of",
-    "told",
-    "with_calls",
-    "without_calls",
-]
+__all__ = ["chat_messages", "core_messages", "finish_reason_of", "reply_from", "tokens_of", "told"]
 
 _TEXTUAL: Final = (TextBlock, ThinkingBlock, ToolCallBlock)
+# How providers name what was used: for the input, then for the output.
+_COUNTS: Final = (
+    ("prompt_tokens", "completion_tokens"),
+    ("input_tokens", "output_tokens"),
+    ("prompt_eval_count", "eval_count"),
+    ("prompt_token_count", "candidates_token_count"),
+)
+_REASONS: Final = ("finish_reason", "stop_reason", "done_reason")
 
 
 def core_messages(messages: Iterable[ChatMessage]) -> list[Message]:
@@ -209,3 +204,40 @@ def told(
         return [first, ChatMessage(role=MessageRole.SYSTEM, content=words), *rest]
     joined = f"{first.content}\n\n{words}" if first.content else words
     return [ChatMessage(role=MessageRole.SYSTEM, content=joined), *rest]
+
+
+def tokens_of(raw: object) -> Tokens | None:
+    """Find what the provider says was used, in any of the usual places.
+
+    >>> tokens_of({"usage": {"prompt_tokens": 12, "completion_tokens": 3}})
+    Tokens(input=12, output=3)
+    """
+    if raw is None:
+        return None
+    for held in (_get(raw, "usage"), _get(raw, "usage_metadata"), raw):
+        for asked, answered in _COUNTS:
+            counts = _get(held, asked), _get(held, answered)
+            if any(isinstance(count, int) for count in counts):
+                return Tokens(*(count if isinstance(count, int) else 0 for count in counts))
+    return None
+
+
+def finish_reason_of(raw: object) -> str | None:
+    """Find why the provider says that it stopped, in any of the usual places.
+
+    >>> finish_reason_of({"choices": [{"finish_reason": "length"}]})
+    'length'
+    """
+    if raw is None:
+        return None
+    for several in ("choices", "candidates"):
+        found = _get(raw, several)
+        if isinstance(found, Sequence) and found:
+            raw = found[0]
+            break
+    reasons = (_get(raw, name) for name in _REASONS)
+    return next((reason for reason in reasons if isinstance(reason, str)), None)
+
+
+def _get(held: object, key: str) -> Any:
+    return held.get(key) if isinstance(held, Mapping) else getattr(held, key, None)

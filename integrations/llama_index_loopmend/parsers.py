@@ -85,10 +85,6 @@ class Reading:
     text: str = ""
     turn: Turn | None = None
 
-    def of(self, text: str) -> Turn | None:
-        """Return what was read of a text, if it was read."""
-        return self.turn if self.text == text else None
-
 
 reading: Final[ContextVar[Reading | None]] = ContextVar("loopmend_reading", default=None)
 """The reading of the step that is being taken."""

@@ -19,8 +19,7 @@ from llama_index.core.base.llms.types import ChatMessage, ThinkingBlock, ToolCal
 from workflows.errors import WorkflowCancelledByUser, WorkflowRuntimeError, WorkflowTimeoutError
 from workflows.events import StopEvent
 
-from llama_index_loopmend.messages import question_of
-from llama_index_loopmend.provider import tokens_of
+from llama_index_loopmend.messages import question_of, tokens_of
 from llama_index_loopmend.steps import ASKED, ENDED, PLAN, REFUSED
 from loopmend.reading.response import read_response
 from loopmend.traces.stop import StopReason, stop_of

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from llama_index.core.tools import ToolMetadata
+from llama_index.core.tools import FunctionTool, ToolMetadata
 
 from loopmend import ToolSpec
 from loopmend.reading import Toolbox
 
-__all__ = ["cached_toolbox", "tool_spec", "tool_specs", "toolbox"]
+__all__ = ["StepTools", "cached_toolbox", "tool_spec", "tool_specs", "toolbox"]
 
+_MCP: Final = re.compile(r"(?:\A|[._])(?:fast)?mcp(?:\Z|[._])")
 # An agent offers its tools anew at each step, and writing a schema down takes longer than
 # reading the turn. The schema of a class does not change; names may, and are not kept.
 _DESCRIBED: WeakKeyDictionary[type, Mapping[str, Any]] = WeakKeyDictionary()
-
-
 # Tools are kept with it: an id means nothing any more once they are gone.
-_LATEST: Final[OrderedDict[tuple[int, ...], tuple[tuple[Any, ...], Toolbox]]] = OrderedDict()
+_LATEST: Final[OrderedDict[tuple[int, ...], tuple[tuple[Any, ...], StepTools]]] = OrderedDict()
 _MOST: Final = 64
+
+
+class StepTools(Toolbox):
+    """The tools that an agent has at a step."""
+
+    def __init__(self, tools: Sequence[Any]) -> None:
+        super().__init__(tool_specs(tools))
+        self.mcp = any(map(_is_mcp, tools))
+        """Whether some are of an MCP server."""
 
 
 def tool_specs(tools: Iterable[Any]) -> list[ToolSpec]:
@@ -46,20 +55,22 @@ def tool_spec(tool: Any) -> ToolSpec | None:
     """Describe one tool given as LlamaIndex's, a function, a schema, a model or a name.
 
     A tool that cannot say what it takes is known by its name alone.
-
-    >>> from llama_index.core.tools import FunctionTool
-    >>> def add(a: int, b: int) -> int:
-    ...     '''Add two numbers.'''
-    >>> tool_spec(FunctionTool.from_defaults(add)).required
-    ('a', 'b')
     """
     metadata = getattr(tool, "metadata", None)
-    if isinstance(metadata, ToolMetadata):
-        return _of_metadata(metadata)
     try:
-        return ToolSpec.of(tool)
+        if not isinstance(metadata, ToolMetadata):
+            return ToolSpec.of(tool)
+        name = metadata.name
     except TypeError:  # it has no name
         return None
+    if not name:
+        return None
+    try:
+        parameters = _parameters(metadata)
+    except Exception:  # noqa: BLE001 - whatever a schema of others raises, the name is known
+        return ToolSpec(name)
+    about = metadata.description
+    return ToolSpec.of({"name": name, "description": about, "parameters": parameters})
 
 
 def toolbox(tools: Iterable[Any] | Toolbox) -> Toolbox:
@@ -71,7 +82,7 @@ def toolbox(tools: Iterable[Any] | Toolbox) -> Toolbox:
     return tools if isinstance(tools, Toolbox) else Toolbox(tool_specs(tools))
 
 
-def cached_toolbox(tools: Sequence[Any]) -> Toolbox:
+def cached_toolbox(tools: Sequence[Any]) -> StepTools:
     """Return the toolbox of the tools of a step, which seldom change from step to step.
 
     >>> tools = ["search"]
@@ -81,22 +92,10 @@ def cached_toolbox(tools: Sequence[Any]) -> Toolbox:
     key = tuple(map(id, tools))
     known = _LATEST.get(key)
     if known is None:
-        known = _LATEST[key] = tuple(tools), toolbox(tools)
+        known = _LATEST[key] = tuple(tools), StepTools(tools)
         while len(_LATEST) > _MOST:
             _LATEST.popitem(last=False)
     return known[1]
-
-
-def _of_metadata(metadata: ToolMetadata) -> ToolSpec | None:
-    name = metadata.name
-    if not name:
-        return None
-    try:
-        parameters = _parameters(metadata)
-    except Exception:  # noqa: BLE001 - whatever a schema of others raises, the name is known
-        return ToolSpec(name)
-    about = metadata.description
-    return ToolSpec.of({"name": name, "description": about, "parameters": parameters})
 
 
 def _parameters(metadata: ToolMetadata) -> Mapping[str, Any]:
@@ -108,3 +107,11 @@ def _parameters(metadata: ToolMetadata) -> Mapping[str, Any]:
     if known is None:
         known = _DESCRIBED[schema] = metadata.get_parameters_dict()
     return known
+
+
+def _is_mcp(tool: Any) -> bool:
+    """Tell whether a tool is one of an MCP server: of such a class, or made of such a function."""
+    makers: list[Any] = [type(tool)]
+    if isinstance(tool, FunctionTool):
+        makers += [tool.real_fn, tool.async_fn]
+    return any(_MCP.search(getattr(maker, "__module__", None) or "") for maker in makers)

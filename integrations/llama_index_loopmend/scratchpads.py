@@ -19,7 +19,7 @@ from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from typing_extensions import override
 
-from llama_index_loopmend.messages import core_messages, text_of
+from llama_index_loopmend.messages import core_messages
 from loopmend import Message
 from loopmend._repr import written
 from loopmend.mending import Form, NativeCall
@@ -37,10 +37,8 @@ class JsonActionStep(ActionReasoningStep):
     @override
     def get_content(self) -> str:
         """Return it as the model is shown it."""
-        return (
-            f"Thought: {self.thought}\nAction: {self.action}\n"
-            f"Action Input: {written(self.action_input)}"
-        )
+        given = written(self.action_input)
+        return f"Thought: {self.thought}\nAction: {self.action}\nAction Input: {given}"
 
 
 class _CorrectionStep(ObservationReasoningStep):
@@ -53,11 +51,7 @@ class _CorrectionStep(ObservationReasoningStep):
 
 
 class Scratchpad:
-    """Messages, as `FunctionAgent` and `CodeActAgent` keep them.
-
-    >>> Scratchpad("scratchpad").correction("Call the tool.").content
-    'Call the tool.'
-    """
+    """Messages, as `FunctionAgent` and `CodeActAgent` keep them."""
 
     def __init__(self, key: str | None, form: Form = "native") -> None:
         self.key = key
@@ -93,14 +87,7 @@ class Scratchpad:
 
 
 class ReasoningPad(Scratchpad):
-    """Reasoning steps, as `ReActAgent` keeps them.
-
-    >>> ReasoningPad("current_reasoning").form
-    'react'
-    """
-
-    def __init__(self, key: str | None) -> None:
-        super().__init__(key, "react")
+    """Reasoning steps, as `ReActAgent` keeps them."""
 
     @override
     def correction(self, words: str) -> Any:
@@ -109,7 +96,8 @@ class ReasoningPad(Scratchpad):
     @override
     def entries(self, output: AgentOutput, thought: str) -> list[Any]:
         if not output.tool_calls:
-            return [ResponseReasoningStep(thought=thought, response=text_of(output))]
+            said = output.response.content or ""
+            return [ResponseReasoningStep(thought=thought, response=said)]
         return [
             JsonActionStep(thought=thought, action=c.tool_name, action_input=c.tool_kwargs)
             for c in output.tool_calls
@@ -150,9 +138,8 @@ def scratchpad_of(agent: object) -> Scratchpad:
     """
     kind: Any = type(agent)
     field, form = _kind_of_pad(kind)
-    if form == "react":
-        return ReasoningPad(getattr(agent, field or ""))
-    return Scratchpad(getattr(agent, field) if field else None, form)
+    made = ReasoningPad if form == "react" else Scratchpad
+    return made(getattr(agent, field) if field else None, form)
 
 
 @lru_cache(maxsize=256)

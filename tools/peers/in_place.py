@@ -238,6 +238,14 @@ def hook_agents(way: str) -> None:
         hooks = None if way == "wrapped" else [ours.PlannerStepHook(mode=way)]
         replacements = {id(kind): _wrapping(kind, ours.with_hooks, hooks) for kind in kinds}
     rebind(modules_of("llama_index"), replacements)
+    hooked = import_module("llama_index_loopmend.hooked_steps").HookedSteps
+    take_step = hooked.take_step
+
+    async def reached(*args: Any) -> Any:
+        WATCHER.attach("reached")
+        return await take_step(*args)
+
+    hooked.take_step = reached
 
 
 def _wrapping(kind: Any, with_hooks: Callable[..., Any], hooks: Any) -> Any:
@@ -247,7 +255,6 @@ def _wrapping(kind: Any, with_hooks: Callable[..., Any], hooks: Any) -> Any:
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
             if cls is not Wrapping:
                 return super().__call__(*args, **kwargs)
-            WATCHER.attach("reached")
             return with_hooks(kind(*args, **kwargs), hooks)
 
     class Wrapping(kind, metaclass=Meta):  # type: ignore[misc] # known only now

@@ -6,26 +6,21 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import takewhile
 from typing import Any, Final
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.memory import Memory
 from llama_index.core.schema import NodeWithScore
-from llama_index.core.tools import FunctionTool
 
-from llama_index_loopmend.steps import HANDOFF, AgentStep
-from loopmend import FailurePattern
+from llama_index_loopmend.steps import AgentStep
 from loopmend.contracts import RetrievalMetrics, TaskStateInput, ToolSearchStats
-from loopmend.planning import RosterMatch, observe_conversation
+from loopmend.planning import observe_conversation
 
-__all__ = ["Facts", "best_score", "can_inspect", "facts_of"]
+__all__ = ["Facts", "best_score", "can_inspect", "failures_in_a_row"]
 
 _ANSWER: Final = re.compile(r"(?:\A|\n)\s*Answer:")
 # What `CodeActAgent` writes in the user's name.
 _NOT_SAID: Final = "Result of executing the code given:"
-_MCP: Final = re.compile(r"(?:\A|[._])(?:fast)?mcp(?:\Z|[._])")
 _PLENTY: Final = 1_000_000
 """Tokens where nobody knows how many are left: no rule fires on that."""
 
@@ -57,7 +52,8 @@ class Facts:
     """The best similarity of the latest retrieval; 0 if it found nothing."""
     failures_in_a_row: int = 0
     """How many of the latest tool results are errors."""
-    authority: str = ""
+    authority: str | None = None
+    """Who the user is."""
 
     def task(self, step: AgentStep, *, inspects: bool, **known: Any) -> TaskStateInput:
         """Return what the contract's planner takes.
@@ -80,7 +76,7 @@ class Facts:
             "previous_turn_had_protocol_issues": self.protocol_issue is not None,
             "normalization_retry_streak": max(0, self.issue_streak - 1),
             "inference_mode": "streaming" if step.agent.streaming else "standard",
-            "authority": self.authority,
+            "authority": self.authority or "",
         }
         if inspects and self.best_score is not None:
             found = RetrievalMetrics(1, self.best_score > 0, self.best_score)
@@ -89,54 +85,19 @@ class Facts:
             users, replies, tool_count=len(step.tools), **{**fields, **known}
         )
 
-    @property
-    def mistake(self) -> FailurePattern | None:
-        """What was wrong with the last reply, as the core names it."""
-        return None if self.protocol_issue is None else FailurePattern(self.protocol_issue)
-
     def data(self) -> dict[str, Any]:
         """Return the facts as JSON."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
 
 
-def facts_of(
-    step: AgentStep,
-    found: RosterMatch,
-    tokens_left: int | None,
-    breaker_open: bool | None,  # noqa: FBT001 - as it is told
-    authority: str | None,
-) -> Facts:
-    """Return what the framework tells of a step."""
-    own = [tool for tool in step.tools if tool.metadata.name != HANDOFF]
-    failed = (call.tool_output.is_error for call in reversed(step.results))
-    said = str(step.state.get("authority", "")) if authority is None else authority
-    return Facts(
-        tools=len(own),
-        mcp_tools=any(map(_is_mcp, own)),
-        roster=tuple(step.roster),
-        asked_for=found.names,
-        asked=found.explicit,
-        tokens_left=tokens_left,
-        breaker_open=breaker_open,
-        protocol_issue=step.notes.issue,
-        issue_streak=step.notes.streak,
-        best_score=best_score(step.results),
-        failures_in_a_row=sum(takewhile(bool, failed)),
-        authority=said,
-    )
-
-
-def _is_mcp(tool: Any) -> bool:
-    """Tell whether a tool is one of an MCP server: of such a class, or made of such a function."""
-    makers: list[Any] = [type(tool)]
-    if isinstance(tool, FunctionTool):
-        makers += [tool.real_fn, tool.async_fn]
-    return any(_is_mcp_module(getattr(maker, "__module__", None) or "") for maker in makers)
-
-
-@lru_cache(maxsize=256)
-def _is_mcp_module(name: str) -> bool:
-    return _MCP.search(name) is not None
+def failures_in_a_row(results: Sequence[Any]) -> int:
+    """Return how many of the latest tool results are errors."""
+    count = 0
+    for call in reversed(results):
+        if not call.tool_output.is_error:
+            break
+        count += 1
+    return count
 
 
 def best_score(results: Sequence[Any]) -> float | None:

@@ -13,18 +13,17 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from typing_extensions import override
 
 from llama_index_loopmend.events import PlanEvent
-from llama_index_loopmend.hooks.facts import Facts, can_inspect, facts_of
+from llama_index_loopmend.hooks.facts import Facts, best_score, can_inspect, failures_in_a_row
 from llama_index_loopmend.hooks.normalization import NormalizationHook
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
 from llama_index_loopmend.hooks.providers import Breakers, Budget
-from llama_index_loopmend.mending import judged
-from llama_index_loopmend.steps import PLAN, AgentStep
-from loopmend import AdvisedPlan, Mending, Planner, RetryPolicy
+from llama_index_loopmend.hooks.replies import issue_of
+from llama_index_loopmend.steps import HANDOFF, PLAN, AgentStep
+from loopmend import AdvisedPlan, FailurePattern, Planner
 from loopmend._arguments import require_int
 from loopmend.breaker import Breaker
 from loopmend.contracts import PlannedAction
 from loopmend.planning import RosterMatch, action_in_words, match_specialists
-from loopmend.reading.quick import fits
 
 __all__ = ["Compose", "Inspect", "Match", "Observe", "PlannerStepHook"]
 
@@ -42,8 +41,9 @@ Match = Callable[[str, Mapping[str, str]], Union[RosterMatch, Awaitable[RosterMa
 _MODES: Final = ("enforce", "advise", "observe")
 _GO_ON: Final = (PlannedAction.CONTINUE_CENTRALIZED, PlannedAction.ANSWER_DIRECTLY)
 _COMPOSES: Final = (PlannedAction.COMPOSE_SKILL, PlannedAction.COMPOSE_SUBAGENT)
+_DELEGATED: Final = "delegated"
 _LONGEST_MEMORY: Final = 8_000
-_NO_RETRIES: Final = RetryPolicy(0, salvage=False, constrain=False)
+_PLENTY: Final = 2_000  # tokens, from which on the contract feels no pressure
 
 
 class PlannerStepHook(StepHook):
@@ -115,17 +115,16 @@ class PlannerStepHook(StepHook):
         self._breakers = Breakers(breaker)
         self._inspect = inspect_memory
         self._compose = compose
-        self._latest: tuple[Any, AdvisedPlan] | None = None
 
     @override
     async def before(self, step: AgentStep) -> Before:
         """Plan the step, and act on the plan."""
-        latest = self._latest
-        facts, planned = await self._plan(step)
+        facts, planned, stands = await self._plan(step)
+        if stands and planned.selected in _GO_ON and not self._hints:
+            return None  # told with the step that it was made for
         decision, done, advice = await self._act(step, planned)
         told = list(decision.notes) if isinstance(decision, Proceed) else []
-        # A plan that stands, and changes nothing, was told with the step that it was made for.
-        if latest is None or self._latest is not latest or step.iteration == 0 or done or told:
+        if not stands or done or told:
             event = _event(facts, planned)
             event |= {"done": done, "told": told, "advice": advice}
             event["current_agent_name"] = step.agent_name
@@ -137,7 +136,7 @@ class PlannerStepHook(StepHook):
     async def after(self, step: AgentStep, output: AgentOutput) -> After:
         """Look whether the reply broke the protocol, if no other hook has."""
         if not any(isinstance(hook, NormalizationHook) for hook in step.hooks):
-            step.notes.note_issue(None if _calls_fit(step, output) else _issue(step, output))
+            step.notes.note_issue(issue_of(step, output))
         return None
 
     @override
@@ -151,48 +150,68 @@ class PlannerStepHook(StepHook):
         """Tell the breaker."""
         self._breakers.record(step, error)
 
-    async def _plan(self, step: AgentStep) -> tuple[Facts, AdvisedPlan]:
-        """Plan a step, unless all is as it was at the latest one."""
-        found = await self._fitting(step)
+    async def _plan(self, step: AgentStep) -> tuple[Facts, AdvisedPlan, bool]:
+        """Plan a step, unless a plan of this run stands: no fact has changed since."""
         known = {} if self._observe is None else dict(self._observe(step))
-        left = self._budget.left(step)
+        left, turn = self._budget.left(step), step.notes.turn
+        score, failing = best_score(step.results), failures_in_a_row(step.results)
+        said: Any = step.state.get("authority") if self._authority is None else self._authority
+        # Fewer tokens are another fact only where they begin to run out.
+        pressed = None if left is None else min(left, _PLENTY)
+        said = said if said is None else str(said)
+        where = step.agent_name, step.toolbox, turn.get(_DELEGATED), said
+        seen = where, step.notes.issue, pressed, score, failing, known
+        # A rule of the user's own may look at anything, so that it is asked each time.
+        fresh = not step.iteration or bool(self._planner.rules)
+        latest: tuple[Any, ...] = () if fresh else step.run.get(self, ())
+        stands = latest[:1] == (seen,)
+        found = latest[1] if stands else await self._fitting(step)
         # Asked last: it may let one call through, which has to be made then.
         told = "provider_breaker_open" in known
         breaker = None if told else self._breakers.is_open(step)
-        facts = facts_of(step, found, left, breaker, self._authority)
+        if stands and latest[2].breaker_open == breaker:
+            return latest[2], latest[3], True
+        tools, (issue, streak) = step.toolbox, step.notes.issue
+        facts = Facts(
+            tools=len(tools.tools) - (HANDOFF in tools.tools),
+            mcp_tools=tools.mcp,
+            roster=tuple(step.roster),
+            asked_for=found.names,
+            asked=found.explicit,
+            tokens_left=left,
+            breaker_open=breaker,
+            protocol_issue=issue,
+            issue_streak=streak,
+            best_score=score,
+            failures_in_a_row=failing,
+            authority=said,
+        )
         inspects = self._inspect is not None or can_inspect(step)
-        said = tuple(id(m) for m in step.messages if m.role != MessageRole.SYSTEM)
-        asked = step.agent_name, step.user_text, step.pad.form
-        key = facts, known, inspects, said, asked, step.messages
-        latest = self._latest
-        if latest is not None and latest[0][:-1] == key[:-1]:
-            return facts, latest[1]
         task = facts.task(step, inspects=inspects, **known)
-        planned = self._planner.advise(task, form=step.pad.form, mistake=facts.mistake)
-        # A rule of the user's own may look at anything, so that it is asked each time. The
-        # messages are kept, as the ids of those that are gone mean nothing.
-        self._latest = None if self._planner.rules else (key, planned)
-        return facts, planned
+        mistake = None if issue is None else FailurePattern(issue)
+        planned = self._planner.advise(task, form=step.pad.form, mistake=mistake)
+        step.run[self] = seen, found, facts, planned
+        return facts, planned, False
 
     async def _fitting(self, step: AgentStep) -> RosterMatch:
         """Find whom the user asks for and who has not had the turn yet."""
-        delegated = step.notes.turn.get("delegated", ())
+        delegated = step.notes.turn.get(_DELEGATED, ())
         if step.agent_name in delegated or not (step.user_text and step.tools):
             # Who was handed over to does the work, and is not sent on before that.
             return RosterMatch()
-        roster = {**step.roster, step.agent_name: step.agent.description}
-        asked, memo = [step.agent_name, step.user_text, *roster], step.notes.turn.get("asked_for")
+        asked = step.user_text, {**step.roster, step.agent_name: step.agent.description}
+        memo: tuple[Any, RosterMatch] | None = step.run.get((self, _DELEGATED))
         if memo is None or memo[0] != asked:  # a matcher may be costly
-            found = self._match(step.user_text, roster)
+            found = self._match(*asked)
             found = await found if inspect.isawaitable(found) else found
-            memo = [asked, found.explicit, list(found.names)]
-            step.notes.turn["asked_for"] = memo
-        _, explicit, named = memo
+            memo = step.run[self, _DELEGATED] = asked, found
+        named = memo[1].names
         # What comes after the agent's own name is for after its own work.
         first = list(takewhile(lambda name: name != step.agent_name, named))
-        own_work = len(first) < len(named) and not first
+        if len(first) < len(named) and not first:
+            return RosterMatch()
         names = tuple(name for name in first if name in step.roster and name not in delegated)
-        return RosterMatch() if own_work else RosterMatch(explicit, names)
+        return RosterMatch(memo[1].explicit, names)
 
     async def _act(
         self, step: AgentStep, planned: AdvisedPlan
@@ -211,11 +230,11 @@ class PlannerStepHook(StepHook):
             self._breakers.give_back(step)
             text = f"Stopped: {planned.selected_rationale.rstrip('.')}."
             return Answer(text), "answered without asking the model", None
-        delegated = step.notes.turn.get("delegated", ())
+        delegated = step.notes.turn.get(_DELEGATED, ())
         fit = (name for name in planned.input.fit_agent_names if name not in delegated)
         target = next((name for name in fit if name in step.roster), None)
         if action is PlannedAction.DELEGATE_TO_SPECIALIST and target is not None:
-            step.notes.turn["delegated"] = [*delegated, target]
+            step.notes.turn[_DELEGATED] = [*delegated, target]
             over = HandOver(target, planned.selected_rationale)
             return over, f"handed over to {target}", None
         notes = [] if planned.correction is None else [planned.correction]
@@ -257,19 +276,6 @@ def _event(facts: Facts, planned: AdvisedPlan) -> dict[str, Any]:
         "differences": [difference.message for difference in planned.differences],
         "hints": list(planned.hints),
     }
-
-
-def _calls_fit(step: AgentStep, output: AgentOutput) -> bool:
-    """Tell quickly whether an agent made calls that can run, as it does in most steps."""
-    made = [] if output.retry_messages else output.tool_calls
-    return bool(made) and all(fits(c.tool_name, c.tool_kwargs, step.toolbox) for c in made)
-
-
-def _issue(step: AgentStep, output: AgentOutput) -> str | None:
-    mending = Mending(step.toolbox, step.pad.form, policy=_NO_RETRIES)
-    mending.start(step.user_text, after_tool_result=step.pad.after_result(step.held))
-    judged(step, mending, output, None)
-    return mending.refused[-1].pattern.value if mending.refused else None
 
 
 def _proceed(notes: list[str]) -> Proceed | None:

@@ -53,7 +53,6 @@ class MetaSignalHook(StepHook):
         if signal is None:
             return None
         data = to_data(signal)
-        step.notes.add("signals", {"agent": step.agent_name, **data})
         step.tell(MetaSignalEvent(signal=data, current_agent_name=step.agent_name))
         chosen = self._on_signal(signal, output) if self._on_signal is not None else None
         if chosen is not None:

@@ -20,7 +20,7 @@ from llama_index_loopmend import (
     StepHook,
     with_hooks,
 )
-from llama_index_loopmend.notes import NOTES_KEY
+from llama_index_loopmend.steps import NOTES_KEY
 from llama_index_loopmend.testing import ScriptedLLM, call
 from tests.integrations.llama_index.mended import (
     ANSWERS,

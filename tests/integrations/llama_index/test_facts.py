@@ -84,7 +84,7 @@ def test_mistakes_of_the_last_run(same: str, mode: Any) -> None:
 
 def test_a_memory_that_is_gone_is_forgotten() -> None:
     """What is known of a memory lives as long as the memory."""
-    from llama_index_loopmend.notes import _last_runs
+    from llama_index_loopmend.steps import _last_runs
 
     agent = planned("function", NARRATED, hook=[PlannerStepHook()])
     memory: ChatMemoryBuffer | None = buffer()

@@ -14,16 +14,17 @@ from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.tools import ToolSelection
 
-from llama_index_loopmend.mending import judged, made_of
+from llama_index_loopmend.hooks.replies import is_fine, judged, made_of
 from llama_index_loopmend.messages import (
     calling,
     chat_messages,
     core_messages,
+    finish_reason_of,
     reply_of,
     selection,
     text_of,
+    tokens_of,
 )
-from llama_index_loopmend.provider import finish_reason_of, tokens_of
 from llama_index_loopmend.schemas import toolbox
 from llama_index_loopmend.scratchpads import (
     JsonActionStep,
@@ -58,7 +59,7 @@ def agent(kind: str) -> Any:
 def taken(kind: str) -> Any:
     """Return a step of an agent that is never run."""
     made = agent(kind)
-    return SimpleNamespace(agent=made, pad=scratchpad_of(made), toolbox=BOX)
+    return SimpleNamespace(agent=made, pad=scratchpad_of(made), toolbox=BOX, decoded=False)
 
 
 def said(text: str, *calls: ToolSelection, raw: Any = None, blocks: Any = ()) -> AgentOutput:
@@ -83,12 +84,13 @@ def test_kinds_of_agents() -> None:
 def test_a_reply_that_is_let_through_is_used_as_it_is(text: str) -> None:
     """Whatever the text is, the quick look never lets pass what reading would change."""
     for kind in ("function", "tolerant"):
-        step = taken(kind)
-        mending = Mending(BOX, step.pad.form)
-        mending.start()
-        output = said(text)
-        if judged(step, mending, output, None) is None:
-            verdict = mending.reply(reply_of(output))
+        step, output = taken(kind), said(text)
+        reply, form = reply_of(output), step.pad.form
+        read = None if form == "native" else step.agent.output_parser.read(text)
+        if is_fine(step, output, reply, read):
+            mending = Mending(BOX, form)
+            mending.start()
+            verdict = mending.reply(reply, read)
             assert isinstance(verdict, Done)
             assert made_of(step, verdict, output) is None
 
@@ -101,7 +103,7 @@ def test_refused_replies_that_can_be_read(text: str) -> None:
     step = taken("react")
     mending = Mending(BOX, "react")
     mending.start()
-    verdict = judged(step, mending, output, None)
+    verdict = judged(step, mending, output, reply_of(output), None)
     if isinstance(verdict, Done):
         made = made_of(step, verdict, output)
         assert made is not None
@@ -122,7 +124,7 @@ def test_calls_without_an_id_get_one() -> None:
     output = said("", ToolSelection(tool_id="", tool_name="add", tool_kwargs={"a": 1, "b": 2}))
     step, mending = taken("function"), Mending(BOX)
     mending.start()
-    verdict = judged(step, mending, output, None)
+    verdict = judged(step, mending, output, reply_of(output), None)
     assert isinstance(verdict, Done)
     made = made_of(step, verdict, output)
     assert made is not None

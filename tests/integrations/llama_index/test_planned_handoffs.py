@@ -14,8 +14,10 @@ from llama_index.core.agent.workflow import (
     ReActAgent,
     ToolCallResult,
 )
+from llama_index.core.agent.workflow.agent_context import SimpleAgentContext
 from llama_index.core.base.llms.types import ToolCallBlock
 from llama_index.core.prompts import PromptTemplate
+from llama_index.core.tools import ToolMetadata
 from llama_index.core.workflow import Context
 
 from llama_index_loopmend import AgentStep, HandOver, PlannedAgentWorkflow, StepHook, with_hooks
@@ -226,12 +228,8 @@ def test_a_prompt_without_descriptions() -> None:
 def test_what_specialists_do(told: str | None, found: str) -> None:
     """What each does is read from the tool's description, where it is there."""
 
-    class Metadata:
-        name = "handoff"
-        description = told
-
     class Tool:
-        metadata = Metadata()
+        metadata = ToolMetadata(told or "", "handoff")
 
     stored = {"agents": ["clerk", "writer"], "can_handoff_to": {"clerk": None}}
     assert roster("clerk", stored, [Tool()]) == {"writer": found}
@@ -242,7 +240,7 @@ def test_what_specialists_do(told: str | None, found: str) -> None:
 def roster(name: str, stored: dict[str, Any], tools: list[Any]) -> Any:
     """Return the roster of a step."""
     given: Any = SimpleNamespace(name=name)
-    return AgentStep(given, given, [], tools, given, stored, given, given, []).roster
+    return AgentStep(given, SimpleAgentContext(), [], tools, given, stored).roster
 
 
 def test_a_hook_may_hand_over() -> None:

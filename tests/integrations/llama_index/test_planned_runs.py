@@ -20,7 +20,7 @@ from llama_index_loopmend import (
     ProtocolIssueEvent,
     with_hooks,
 )
-from llama_index_loopmend.notes import NOTES_KEY, Notes
+from llama_index_loopmend.steps import NOTES_KEY, Notes
 from llama_index_loopmend.testing import ScriptedLLM, call
 from loopmend import NormalizationError, classify_trace
 from loopmend.contracts import RetrievalMetrics
@@ -106,7 +106,7 @@ def test_many_runs_at_once(kind: str) -> None:
     done = asyncio.run(all_of_them())
     assert [each.text for each in done] == [f"{n} done" for n in range(1001, 1021)]
     assert {tuple(each.outcome for each in one.issues) for one in done} == {("retry",)}
-    assert all(len(each.plans) == 2 for each in done)
+    assert all(len(each.plans) == 1 for each in done)
     for number, one in enumerate(done, 1001):
         (made,) = one.output.tool_calls
         assert made.tool_kwargs == {"a": number, "b": 2 * number}
@@ -154,7 +154,7 @@ def test_a_refused_reply_can_be_in_a_context_that_is_written_down() -> None:
 
 
 def test_the_state_is_bounded() -> None:
-    """However long a conversation is, the notes hold the latest few, under one key."""
+    """However long a conversation is, the notes hold one turn, under one key."""
     hook = hooks(
         max_retries=0, inspect_memory=lambda _: None, observe=lambda _: {"retrieval_metrics": GAP}
     )
@@ -172,10 +172,10 @@ def test_the_state_is_bounded() -> None:
     native = {"memory", "state", "user_msg_str", "max_iterations", "num_iterations"}
     assert keys - {"loopmend"} >= native
     assert {key for key in keys if "loopmend" in key} == {NOTES_KEY}
-    issues = notes["kept"]["issues"]
-    assert len(issues) == 20
-    assert issues[0] == {"agent": "Agent", "pattern": "narrated", "outcome": "gave_up"}
-    assert len(json.dumps(notes)) < 10_000
+    assert notes == {
+        "kept": {"issue": {"pattern": "narrated", "streak": 25}},
+        "turn": {"inspected": True, "gave_up": True},
+    }
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_the_state_is_bounded() -> None:
 def test_notes_that_cannot_be_used(stored: object) -> None:
     """What is not as we wrote it counts for nothing."""
     notes = Notes(stored)
-    assert (notes.streak, notes.issue, notes.turn) == (0, None, {})
+    assert (notes.issue, notes.turn) == ((None, 0), {})
 
 
 def test_notes_are_kept_when_a_step_fails() -> None:
@@ -252,13 +252,12 @@ def test_steps_outside_of_a_run() -> None:
         ctx = SimpleAgentContext()
         asked = [ChatMessage(role="user", content="1 + 2?")]
         output = await agent.take_step(ctx, asked, await agent.get_tools(), buffer())
-        return output, await ctx.store.get(NOTES_KEY)
+        return output, await ctx.store.get_state()
 
-    output, notes = asyncio.run(step())
+    output, state = asyncio.run(step())
     assert [made.tool_kwargs for made in output.tool_calls] == [{"a": 1, "b": 2}]
-    assert notes["kept"]["issues"] == [
-        {"agent": "single", "pattern": "narrated", "outcome": "retry"}
-    ]
+    assert [refused["text"] for refused in output["loopmend_refused"]] == [NARRATED]
+    assert NOTES_KEY not in state
 
 
 @pytest.mark.parametrize("kind", ["react", "function"])
