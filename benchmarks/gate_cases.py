@@ -18,7 +18,7 @@ from langchain_loopmend import AgentActionOutputParser
 from langchain_loopmend.middleware import LoopGuardMiddleware, NormalizationMiddleware
 from langchain_loopmend.recorder import TraceRecorder
 from llama_index_loopmend import record_traces, with_hooks
-from llama_index_loopmend.agents import default_hooks
+from llama_index_loopmend.hooked_steps import default_hooks
 from loopmend import (
     Mending,
     Reply,

@@ -21,7 +21,8 @@ from loopmend.mending.action_replies import (
     unwrapped,
 )
 from loopmend.mending.answer_tools import read_tool_answer
-from loopmend.mending.corrections import Form, correction
+from loopmend.mending.corrections import Form, correction, mistake_in_words
+from loopmend.mending.loops import answer_from
 from loopmend.mending.messages import Message, Reply, refused_messages
 from loopmend.mending.policy import RetryPolicy
 from loopmend.mending.provider_errors import is_protocol_error, refuses_schema
@@ -39,6 +40,7 @@ from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Turn
 __all__ = ["Mending"]
 
 _QUIET: Final = ReadingConfig(detect_signals=False)
+_SILENT: Final = f"{mistake_in_words(FailurePattern.EMPTY)} "
 _NO_CALL: Final = Failure(FailurePattern.NO_ACTION, "The reply calls no tool.", (0, 0))
 
 
@@ -108,6 +110,7 @@ class Mending:
         self._question = ""
         self._sees = False
         self._after_result = False
+        self._silent = False
         self._attempt = 0
         self._shown: tuple[Message, ...] = ()
         self._heard: list[tuple[Any, ...]] = []
@@ -122,11 +125,12 @@ class Mending:
 
         Args:
             question: The user's last message. It tells whether a call is only to be shown.
-            after_tool_result: Whether a tool's result comes last: then saying nothing is a way to
-                finish.
+            after_tool_result: Whether a tool's result comes last: a model that says nothing then is
+                asked for the answer once, and may finish so.
         """
         self._question = question
         self._after_result = after_tool_result
+        self._silent = False
         # Who may only call or answer under a schema would call what the user only wants to see.
         names = () if self.tools is None else self.tools.tools
         self._sees = self.wanted is None and asks_to_see(question, names)
@@ -166,6 +170,9 @@ class Mending:
             return Done(Turn(), refused=tuple(self.refused))
         if self.may_use(turn):
             return self._done(reply, turn)
+        if self._is_silent(turn.failure):
+            self._silent = True
+            return self.refuse(reply, turn.failure, _SILENT + answer_from(self._question))
         if self.shows(reply, turn.failure):
             return Done(Turn((FinalAnswer(reply.text),)), refused=tuple(self.refused))
         return self.refuse(reply, turn.failure)
@@ -195,6 +202,14 @@ class Mending:
         """
         written = self.form == "native" and not (reply.calls or reply.broken_calls or reply.error)
         return written and self._sees and failure.pattern is not FailurePattern.EMPTY
+
+    def _is_silent(self, failure: Failure) -> bool:
+        """Tell whether a model says nothing after a tool's result, and was not asked for more yet.
+
+        The user would get an empty answer, although the result is there.
+        """
+        empty = failure.pattern is FailurePattern.EMPTY and not self.refused
+        return empty and self._after_result and self.wanted is None
 
     def may_use(self, turn: Turn) -> bool:
         """Tell whether a turn can be used: it did not fail, or holds calls that may be made."""
@@ -236,8 +251,9 @@ class Mending:
     # -- reading
 
     def _read(self, reply: Reply) -> Turn:
-        # Who was corrected is asked for something: nothing is no answer to that.
-        may_be_empty = self._after_result and not self.refused
+        # Who keeps silent when asked for the answer has none. Nothing answers no other correction.
+        asked = self._silent or not (self.refused or self.policy.max_retries)
+        may_be_empty = self._after_result and asked
         if self._constraining and reply.error is None:
             turn = read_contract_reply(reply.text, self.tools, may_be_empty=may_be_empty)
             if turn is not None:

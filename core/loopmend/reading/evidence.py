@@ -89,7 +89,8 @@ class Around:
         """Return what is said before a call, with a label right before it that a header hides."""
         said = self.said(start, end)
         line = self.text[max(start, self.start) : end].rstrip().rpartition("\n")[2]
-        hidden = bool(line) and not said.rstrip().endswith(line) and is_label(line)
+        words = any(sign.isalpha() for sign in line)
+        hidden = words and not said.rstrip().endswith(line) and is_label(line)
         return f"{said}\n{line}" if hidden else said
 
 

@@ -185,12 +185,23 @@ def test_calls_get_ids_of_their_own() -> None:
         assert step.calls[0].id == (ids[0] or "a")
 
 
-def test_an_empty_reply_after_a_result_is_a_way_to_finish() -> None:
-    """But not after a correction, which asks for something."""
-    assert isinstance(started(after_tool_result=True).reply(Reply("")), Done)
+def test_who_says_nothing_after_a_result_is_asked_for_the_answer_once() -> None:
+    """Then it may finish so; but nothing answers another correction."""
+    mending = started(after_tool_result=True)
+    step = asked(mending, Reply(""))
+    assert step.retry is not None
+    assert (step.retry.pattern, step.retry.correction) == (
+        "empty",
+        "Your reply was empty. Answer from what the tools returned: Where is Oslo?",
+    )
+    done = mending.reply(Reply(""))
+    assert isinstance(done, Done)
+    assert done.turn.actions == (FinalAnswer(""),)
     mending = started(after_tool_result=True)
     asked(mending, Reply(NARRATED))
     assert isinstance(mending.reply(Reply("")), Ask)
+    never = started(after_tool_result=True, policy={"max_retries": 0})
+    assert isinstance(never.reply(Reply("")), Done)
 
 
 def test_without_tools_there_is_no_protocol_to_break() -> None:

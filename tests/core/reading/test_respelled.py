@@ -34,6 +34,7 @@ READ = {
     "a break of HTML": ('<br>Action: wipe\n<br />Action Input: {"path": "/data"}', WIPE),
     "headers in brackets": ('[Thought] t\n[Action] wipe\n[Action Input] {"path": "/data"}', WIPE),
     "an action in bold": ("**Action: wipe[/data]**", WIPE),
+    "a block around ReAct": ("```\nAction: wipe\nAction Input: /data\n```", WIPE),
     "an action in mid-line": ("Sure! Action: wipe[/data]", WIPE),
     "a thought in mid-line": (
         "Sure! Thought: t such as x\nAction: wipe\nAction Input: /data",

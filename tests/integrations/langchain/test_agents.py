@@ -452,11 +452,11 @@ def test_reports_survive_structured_output() -> None:
 
 def test_an_empty_finish_after_a_nudge() -> None:
     """A nudge of another middleware does not hide that a tool has just answered."""
-    script = [*(call("search", f"call_{n}", query="Oslo") for n in range(2)), ""]
+    script = [*(call("search", f"call_{n}", query="Oslo") for n in range(2)), "", ""]
     middleware = [LoopGuardMiddleware(warn_after=2, stop_after=9), NormalizationMiddleware()]
     run, llm = agent(*script, middleware=middleware)
     assert run.invoke(QUESTION)["messages"][-1].content == ""
-    assert len(llm.asked) == 3
+    assert len(llm.asked) == 4
 
 
 def test_errors_of_the_provider_count_as_malformed() -> None:

@@ -476,10 +476,10 @@ def test_a_parser_of_calls_gets_calls_answered() -> None:
 
 
 def test_a_tool_caller_that_says_nothing() -> None:
-    """An empty answer is no answer, even if the schema allows it; after a result it is one."""
+    """An empty answer is no answer, even if the schema allows it; twice after a result it is one."""
     empty = '{"type": "final", "content": ""}'
     model = DecodingChatModel(script=[empty, '{"type": "final", "content": "4"}'])
     assert as_tool_caller(model, ["search"]).invoke("What is 2 + 2?").content == "4"
-    model = DecodingChatModel(script=[empty])
+    model = DecodingChatModel(script=[empty, empty])
     told = [HumanMessage(WHERE), GOOD, ToolMessage("in Norway", tool_call_id="1")]
     assert as_tool_caller(model, ["search"]).invoke(told).content == ""

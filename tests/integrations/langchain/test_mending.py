@@ -121,10 +121,12 @@ def test_what_is_not_touched(good: Any) -> None:
     assert len(llm.asked) == 1
 
 
-def test_an_empty_reply_after_a_result_is_a_finish() -> None:
-    """Retrying it would never end: some models finish by saying nothing."""
-    llm = ScriptedChatModel(script=[""])
+def test_an_empty_reply_after_a_result() -> None:
+    """The model is asked for the answer once; some finish by saying nothing, and may."""
     asked = [HumanMessage("go"), GOOD, ToolMessage("Norway", tool_call_id="call_1")]
+    llm = ScriptedChatModel(script=["", "In Norway."])
+    assert with_tool_call_retry(llm, TOOLS).invoke(asked).content == "In Norway."
+    llm = ScriptedChatModel(script=["", ""])
     assert with_tool_call_retry(llm, TOOLS).invoke(asked).content == ""
 
 

@@ -121,8 +121,8 @@ def test_a_call_that_the_framework_answers() -> None:
 
 @pytest.mark.parametrize("last", ["", " \n"])
 def test_nothing_is_remembered_of_saying_nothing(last: str) -> None:
-    """After a result an empty reply finishes the run, and leaves no message that says nothing."""
-    ran = ask("function", CALLS["function"], last)
+    """Who keeps silent finishes the run, and leaves no message that says nothing."""
+    ran = ask("function", CALLS["function"], "", last)
     assert ran.answer.strip() == ""
     assert [said.role.value for said in ran.memory.get_all()] == ["user", "assistant", "tool"]
 

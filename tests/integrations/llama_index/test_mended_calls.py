@@ -99,9 +99,11 @@ def test_a_malformed_call_that_the_provider_reports() -> None:
 
 
 def test_saying_nothing_after_a_result_is_a_way_to_finish() -> None:
-    """For a function-calling agent; one that was just corrected must say something."""
-    ran = ask("function", CALLS["function"], "")
-    assert (ran.answer, ran.issues, len(ran.llm.asked)) == ("", [], 2)
+    """Once it was asked for the answer; one that was corrected otherwise must say something."""
+    ran = ask("function", CALLS["function"], "", "It is 3.")
+    assert (ran.answer, ran.issues) == ("It is 3.", [("empty", "retry")])
+    ran = ask("function", CALLS["function"], "", "")
+    assert (ran.answer, ran.issues, len(ran.llm.asked)) == ("", [("empty", "retry")], 3)
     # Some providers refuse a conversation that holds an empty message.
     assert [said.role.value for said in ran.memory.get_all()] == ["user", "assistant", "tool"]
     ran = ask("function", CALLS["function"], NARRATED, "", "It is 3.")

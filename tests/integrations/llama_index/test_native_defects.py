@@ -136,9 +136,10 @@ def test_d5_saying_nothing_is_the_answer(text: str) -> None:
 
 
 def test_d5_after_a_result_it_is_a_way_to_finish() -> None:
-    """Saying nothing after a tool's result is how models finish, and no defect."""
-    theirs, ours = both("function", call("add", a=1, b=2), "")
-    assert (theirs.answer, ours.answer, ours.issues) == ("", "", [])
+    """Natively silence after a result is the answer; ours asks for one, and then takes silence."""
+    theirs, ours = both("function", call("add", a=1, b=2), "", "")
+    assert (theirs.answer, len(theirs.llm.asked)) == ("", 2)
+    assert (ours.answer, ours.issues) == ("", [("empty", "retry")])
 
 
 def test_d6_an_answer_needs_a_thought() -> None:
