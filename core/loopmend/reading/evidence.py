@@ -25,6 +25,7 @@ from loopmend.reading.speech import (
     clauses,
     converses,
     forbids,
+    is_foreign,
     is_interjection,
     is_label,
     is_question,
@@ -48,7 +49,7 @@ __all__ = ["Around", "Doubt", "merged", "why_not_meant"]
 
 # What closes a call, or says nothing behind it: an empty object, fenced or not.
 _CLOSING: Final = re.compile(
-    r"(?:\s|[`;,.*_\]})>~]|</?[\w:\-|\uff5c]{1,60}>|<[|\uff5c][^>\n]{1,60}>|(?:json)?\s{0,5}\{\s{0,5}\}|</[\w:\-|\uff5c]{0,60}\Z)*"
+    r"(?:\s|[`;,.*_\]})>~]|</?[\w:\-|\uff5c]{1,60}>|<[|\uff5c][^>\n]{1,60}>|(?:json)?\s{0,5}\{\s{0,5}\}|</[\w:\-|\uff5c]{0,60}\s*\Z)*"
 )
 _RUNS_ON: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964][\"')\]\u201d*_`]{0,3}\s*\Z")
 _LEADS_ON: Final = (":", "\uff1a", ",", "-", "\u2013", "\u2014")
@@ -256,6 +257,7 @@ def _is_talk(sentence: str, stand: _Stand) -> bool:
     return (
         _names(sentence, stand)
         or converses(sentence)
+        or is_foreign(sentence)  # nobody here can tell
         or pauses(sentence)
         or is_label(sentence, stand.names)
         or is_interjection(clauses(sentence)[0])

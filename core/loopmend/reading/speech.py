@@ -20,6 +20,7 @@ __all__ = [
     "converses",
     "forbids",
     "is_caption",
+    "is_foreign",
     "is_interjection",
     "is_label",
     "is_question",
@@ -211,12 +212,15 @@ def reports(sentence: str) -> bool:
 def converses(sentence: str) -> bool:
     """Tell whether a sentence is one of a conversation: its speaker's, or about who is spoken to.
 
-    Of a language that nobody here knows well enough, nobody can tell.
-
     >>> converses("You want it gone."), converses("Our intern pastes the line every morning.")
     (True, False)
     """
-    return bool(phrases.CONVERSES.search(sentence)) or not phrases.ENGLISH.search(sentence)
+    return phrases.CONVERSES.search(sentence) is not None
+
+
+def is_foreign(sentence: str) -> bool:
+    """Tell whether a sentence has none of the words that hardly any English one lacks."""
+    return phrases.ENGLISH.search(sentence) is None
 
 
 def narrates(sentence: str) -> bool:
