@@ -53,7 +53,12 @@ THANKS: Final = re.compile(
 )
 # Who forbids something starts with it.
 FORBIDS: Final = re.compile(r"^(?:please )?(?:never|don't|do not|avoid|beware)\b", re.IGNORECASE)
+# Put off, or hindered.
+PUT_OFF: Final = re.compile(
+    r"\b(?:once(?! more)|as soon as|until|but|though|although|however|in theory)\b", re.IGNORECASE
+)
 AWAITS: Final = re.compile(
+    r"\b(?:on|next|this|by|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\bat (?:midnight|noon|night|\d{1,2} ?(?:am|pm|o'clock))\b|"
     r"\bwait(?:ing)? (?:for|on) you|\b(?:tomorrow|tonight|later|next (?:week|weekend|month|year|time))\b|"
     r"^(?:please )?(?:reply|respond|say|confirm|type|answer|tell me)\b|\b(?:until|once|after|when|as soon as) (?:you|then)\b"
     r"|\byour (?:ok|okay|approval|confirmation|consent|go-ahead|permission)\b|\bonly (?:if|after|when|with)\b"
@@ -101,7 +106,8 @@ LIMITS: Final = re.compile(
 )
 # One call stands for another.
 CORRECTS: Final = re.compile(
-    r"\b(?:correct(?:ed|ion)|updated|instead|rather|fixed)\b", re.IGNORECASE
+    r"\b(?:correct(?:ed|ion)|updated|instead|rather|fixed|wrong|oops|wait|second thought|redo|scratch)\b",
+    re.IGNORECASE,
 )
 # A word that takes back what was said before it.
 STOPS: Final = re.compile(

@@ -12,7 +12,7 @@ from typing import Final
 from loopmend.reading.candidates import Candidate, Found
 from loopmend.reading.code_calls import LOOK_BACK, RECIPIENT, CodeCalls
 from loopmend.reading.elements import Body
-from loopmend.reading.lexicon import Role, words_of
+from loopmend.reading.lexicon import Role, polarity_of, role_of, words_of
 from loopmend.reading.nodes import Kind, Node, Tree
 from loopmend.reading.react import ReactRun, read_react
 from loopmend.reading.tools import Toolbox
@@ -38,6 +38,14 @@ def collect(tree: Tree, tools: Toolbox | None) -> Found:
     collector = _Collector(tree, tools)
     collector.sequence(tree.root, None)
     return collector.found
+
+
+def _opens_a_turn(name: str) -> bool:
+    """Tell whether a token's own name says that somebody else speaks: `<|user|>`, `[INST]`."""
+    words = words_of(name)
+    return words == ("inst",) or (
+        role_of(name) is Role.SPEAKER and words[-1] != "assistant" and polarity_of(name) is None
+    )
 
 
 class _Collector(CodeCalls):
@@ -110,6 +118,9 @@ class _Collector(CodeCalls):
                 self._cut(node.start)
             elif speaker:
                 end = speaker.end()
+        elif not node.closed and _opens_a_turn(node.name):
+            self._cut(node.start)
+            self.found.other_turn = True
         start = node.start
         if name == "message":
             before = self.text[max(0, start - LOOK_BACK) : start]

@@ -15,7 +15,16 @@ from typing import Final
 
 from loopmend.reading.attitudes import CORRECTS, LIMITS
 from loopmend.reading.candidates import Candidate, Found
-from loopmend.reading.phrases import ENGLISH, NEXT_UP, PROGRESS_MARK
+from loopmend.reading.lexicon import Role, role_of
+from loopmend.reading.phrases import (
+    BROKEN_OUT,
+    ENGLISH,
+    INVOLVED,
+    ITEM,
+    NEXT_UP,
+    PROGRESS_MARK,
+    UNWANTED,
+)
 from loopmend.reading.places import Places
 from loopmend.reading.plans import closes, declines, explains, goes_on, plans
 from loopmend.reading.speech import (
@@ -44,6 +53,7 @@ from loopmend.reading.speech import (
     takes_back,
     without_emoji,
 )
+from loopmend.reading.verbs import SOMEBODYS, TEXT_OF_A_CALL
 
 __all__ = ["Around", "Doubt", "merged", "why_not_meant"]
 
@@ -130,18 +140,18 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
             return Doubt(f"it is in {place}", placed=True)
         labelled = candidate.form == "react" and text[start - 1 : start] in ("", "\n")
         labelled = labelled or candidate.thought
+        headed = candidate.form == "react" or text.startswith(("<|", "<\uff5c"), start)
         names = [call.name for call in candidate.calls]
         first = candidate is candidates[0]
         alone = ends and not text[text.rfind("\n", 0, start) + 1 : start].strip()
         told = candidate.form == "react" and _says(candidate, lead)
         about = _given(candidate)
-        if not (
-            told
-            or _leads(lead, _Stand(names, about, candidate.form == "react", labelled, alone, first))
-        ):
+        if not (told or _leads(lead, _Stand(names, about, headed, labelled, alone, first))):
             said = sentences(lead.rstrip()[-_MOST:])
             placed = bool(said) and refers(said[-1])
             return Doubt("the words before it do not announce it", placed=placed)
+    if BROKEN_OUT.match(text, candidates[-1].span[1]):
+        return Doubt("the end of a value is unclear")
     planned = not last and any(plans(s, names) for s in sentences(lead[-_MOST:])[-1:])
     if not _follows(tail, planned=planned, thought=candidates[-1].thought):
         return Doubt("the words after it may take it back")
@@ -178,7 +188,7 @@ class _Stand:
     about: tuple[str, ...]
     """What it is given, and longer words of that."""
     headed: bool
-    """Whether it is ReAct's."""
+    """Whether it is ReAct's, or in control tokens, which no prose holds."""
     labelled: bool
     """Whether a header of its own, such as `Action:`, announces it: then words need not."""
     alone: bool
@@ -189,17 +199,17 @@ class _Stand:
 def _leads(lead: str, stand: _Stand) -> bool:
     """Tell whether the words before a call announce it, or say nothing of it."""
     plain = without_emoji(lead).strip(" \t\n,;*_`-")
-    if not plain or (not stand.first and not any(c.isalpha() for c in plain)):
-        return True
+    if not plain or (not stand.first and not any(c.isalpha() or c in "/|" for c in plain)):
+        return UNWANTED.search(lead) is None
     said = sentences(plain[-_MOST:])
+    if UNWANTED.search(lead) or (not stand.first and _reconsiders(plain, said)):
+        return False
     if not said:
         return True
     last = said[-1]
     planned = plans(last, stand.names) and not (awaits(last) or is_unfinished(last))
     if planned or _is_on_its_way(last, stand):
         return True
-    if not stand.first and CORRECTS.search(last):
-        return False  # what stands before it is taken back
     if is_label(last, stand.names):
         rest = [s for s in said[:-1] if not is_label(s)]
         return not rest or _is_harmless(rest[-1], stand)
@@ -213,12 +223,26 @@ def _leads(lead: str, stand: _Stand) -> bool:
     return _are_harmless(said, stand, checked=_is_checked(lead))
 
 
+def _reconsiders(plain: str, said: list[str]) -> bool:
+    """Tell whether words between two calls take the first back, or give it a made-up result."""
+    if not any(c.isalpha() for c in plain):
+        return True  # `/` or `||`: one or the other
+    labels = (sentence.partition(":") for sentence in said)
+    told = any(colon and role_of(label) is Role.OBSERVATION for label, colon, _ in labels)
+    return told or any(CORRECTS.search(sentence) for sentence in said)
+
+
 def _is_on_its_way(sentence: str, stand: _Stand) -> bool:
-    """Tell whether a sentence says what comes next, or who talks names what the call is given."""
-    if not (NEXT_UP.match(sentence) or (_names(sentence, stand) and converses(sentence))):
+    """Tell whether a sentence says what comes next, of who talks or of what the call is given."""
+    own = converses(sentence) or INVOLVED.search(sentence) or _names(sentence, stand)
+    own = own or not (TEXT_OF_A_CALL.search(sentence) or SOMEBODYS.search(sentence))
+    label, _, rest = sentence.partition(":")
+    labelled = is_label(label) and _names(rest, stand)
+    if not (labelled or (NEXT_UP.match(sentence) and own)):
         return False
     return not (
         refers(sentence)
+        or presents(sentence)
         or narrates(sentence)
         or supposes(sentence)
         or awaits(sentence)
@@ -229,9 +253,14 @@ def _is_on_its_way(sentence: str, stand: _Stand) -> bool:
 
 
 def _is_checked(lead: str) -> bool:
-    """Tell whether the last lines before a call are a list that says how far the work is."""
-    lines = [line for line in lead[-_MOST:].split("\n") if line.strip()][-_ITEMS:]
-    return any(PROGRESS_MARK.match(line) for line in lines)
+    """Tell whether the last lines before a call are a list of the speaker's own progress."""
+    lines = [line for line in lead[-_MOST:].split("\n") if line.strip()]
+    marked = [at for at, line in enumerate(lines[-_ITEMS:]) if PROGRESS_MARK.match(line)]
+    if not marked:
+        return False
+    first = next((at for at, line in enumerate(lines) if ITEM.match(line)), 0)
+    heading = sentences("\n".join(lines[:first]))
+    return not heading or is_label(heading[-1]) or converses(heading[-1])
 
 
 def _are_harmless(said: list[str], stand: _Stand, *, checked: bool) -> bool:
@@ -260,7 +289,7 @@ def _is_talk(sentence: str, stand: _Stand) -> bool:
         or is_foreign(sentence)  # nobody here can tell
         or pauses(sentence)
         or is_label(sentence, stand.names)
-        or is_interjection(clauses(sentence)[0])
+        or (is_interjection(clauses(sentence)[0]) and not NEXT_UP.match(sentence))
         or plans(sentence, stand.names)
     )
 
@@ -288,6 +317,8 @@ def _is_finished(lead: str, plain: str, said: list[str], stand: _Stand) -> bool:
 
 def _ends_ready(line: str, stand: _Stand) -> bool:
     """Tell whether a line comes to `here we go` or `one moment`, whatever it says before that."""
+    if is_unfinished(line.rstrip(":\uff1a ")):
+        return False
     *before, end = clauses(line)
     ready = pauses(end) or (bool(before) and is_label(end, stand.names))
     return ready and all(_is_harmless(clause, stand) for clause in before)
@@ -337,11 +368,15 @@ def _follows(tail: str, *, planned: bool, thought: bool) -> bool:
     Where a plan or a thought led to it, they need not explain it.
     """
     rest = _after_closing(tail)
+    if len(rest.rstrip()) > _MOST:
+        return False  # nobody looks that far
     said = _sentences(rest)
     if not said:
         return not any(c.isalnum() for c in rest)
     first = said[0]
-    explained = explains(first) or closes(first) or goes_on(first) or is_interjection(first)
+    apart = "\n" in tail[: len(tail) - len(rest)] or not rest[:1].isalpha()
+    explained = explains(first) or closes(first) or goes_on(first)
+    explained = explained or (apart and is_interjection(first))
     if not (planned or thought or explained):
         return False
     beside = _after_closing(tail.split("\n", 1)[0])

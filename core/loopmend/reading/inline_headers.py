@@ -25,6 +25,8 @@ _INLINE: Final = re.compile(
     r"(?:[ \t]?\d{1,3})?[*_ \t]{0,4}\Z",
     re.IGNORECASE,
 )
+# A quotation that is still open.
+_OPEN_QUOTE: Final = re.compile("(?:^|[\\s(])['\u2018][^'\u2018\u2019]*\\Z|\u201c[^\u201d]*\\Z")
 _SENTENCE_END: Final = re.compile(r"[.!?\u2026:\uff1a\u3002)\]\"'\u201d][*_]{0,3}\s*\Z")
 _EMPHASIS: Final = re.compile(r"[ \t]?[*_]{1,3}(?=\s|\Z)|[*_]{1,3}")
 _REACH: Final = 60
@@ -71,6 +73,9 @@ def _stands_for_itself(  # noqa: PLR0913, PLR0917 - what stands around a word
     """Tell a header in mid-line from a word with a colon."""
     lead = before.rstrip("*_ \t")
     if lead.endswith(('"', "'", "\u201c", "(", "`")):
+        return False
+    line = text[max(text.rfind("\n", 0, body) + 1, body - LONGEST_NAME) : body - len(word) - 1]
+    if line.count('"') % 2 or _OPEN_QUOTE.search(line):
         return False
     after_sentence = _SENTENCE_END.search(before) is not None or not lead
     if role is Role.ANSWER:

@@ -67,6 +67,7 @@ def parameters_of(
         at: Where it stands.
     """
     found: dict[str, Any] = {}
+    several: set[str] = set()
     end = 0
     while start := _PARAMETER.match(raw, end):
         name = start["name"]
@@ -88,11 +89,15 @@ def parameters_of(
         kind = schema.get("type") if isinstance(schema, dict) else None
         nested = _elements(value) if kind != "string" and value.lstrip().startswith("<") else None
         item: Any = value if nested is None else nested
-        if name in found:
-            if kind != "array":
-                return None
-            item = [*(found[name] if isinstance(found[name], list) else [found[name]]), item]
-        found[name] = item
+        if name not in found:
+            found[name] = item
+        elif kind != "array":
+            return None
+        elif name in several:
+            found[name].append(item)
+        else:
+            found[name] = [found[name], item]
+            several.add(name)
     return found if found and not raw[end:].strip() else None
 
 

@@ -108,6 +108,8 @@ class Markup(Headings):
             return None
         if not name.isupper() and len(words_of(name)) == 1 and name.lower() != "args":
             return None
+        if self._is_mentioned(token.start(), token.end()):
+            return None
         closes = bool(token["slash"]) or polarity_of(name) is Polarity.CLOSE
         return self._element(
             token.start(), token.end(), name, None, None, closes=closes, token=True

@@ -110,7 +110,14 @@ OUTCOME: Final = re.compile(
 # A sentence of who talks: its subject, at the start of a clause, is the speaker, the partner or the task.
 CONVERSES: Final = re.compile(
     r"(?:^|[,;:\u2013\u2014]\s*|\b(?:and|but|so|then|because|since|that|now|as|if|while|which|what|where|like)\s+)"
-    r"(?:i|we|you|users?|(?:the|this|my|our) (?:user|customer|client|human)s?|let|here goes)\b",
+    r"(?:i|we|you|users?|(?:the|this|my|our) (?:user|customer|client|human)s?|let|here goes)\b|\bi'(?:m|ll|ve)\b",
+    re.IGNORECASE,
+)
+# Words of other languages that no English sentence has.
+OTHER_LANGUAGE: Final = re.compile(
+    r"[^\x00-\x7f\u2010-\u2027\u2190-\u27bf\ufe0f\U0001f000-\U0001faff]"
+    r"|\b(?:der|das|den|dem|ein|eine|und|ist|nicht|mit|ich|wir|les|des|une|est|pour|avec|je|vous|nous|et|el|los|las|una|con|para"
+    r"|por|lo|gli|di|che|sono|um|uma|com|na|het|een|van|ik|jest|bir|ve|jag|och|att|det|ho|la|le|en|es|wird|sind|zu|auf)\b",
     re.IGNORECASE,
 )
 # Words that every other English sentence has, and hardly any of another language.
@@ -123,6 +130,10 @@ INVOLVED: Final = re.compile(
     r"|utilisat\w+|yo|usted|usuari\w+|eu|você|io|utente|ik|gebruiker|я|мне|мы|вы|пользовател\w+)\b"
     r"|我|您|你|用户|私|ユーザー|제가|사용자",
     re.IGNORECASE,
+)
+# The call is what a preposition before a colon is about.
+HANGS: Final = re.compile(
+    r"\b(?:about|of|from|via|through|against|at)\s*[:\uff1a]\s*$", re.IGNORECASE
 )
 # Words that nothing ends with.
 UNFINISHED: Final = re.compile(
@@ -188,7 +199,7 @@ LABEL_WORDS: Final = frozenset(
     (
         "status progress here here's that's is are the this my our your now corrected right proper updated calling executing running invoking using making "
         "sending tool call function json request query search action command "
-        "response answer input step next s it goes we go api to therefore thus hence accordingly"
+        "response answer input step steps plan todo tasks checklist next s it goes we go api to therefore thus hence accordingly"
     ).split()
 )
 EXPLAINS: Final = re.compile(
@@ -200,7 +211,7 @@ EXPLAINS: Final = re.compile(
     r"(?:will|should(?! be\b)|is going to|is used to|are used to|uses?|calls|returns?|gets?|fetch\w*|retriev\w*"
     r"|search\w*|finds?|calculat\w*|comput\w*|looks?|checks?|gives?|provides?|tells?|does|do|removes?"
     r"|deletes?|cleans?|clears?|sends?|runs?|invok\w*|quer\w*|takes?|specif\w*|represents?|sets?|requests?"
-    r"|is (?:called|for (?!you\b)|needed|necessary|required)|are (?:set|the))\b"
+    r"|is (?:called|for (?!you\b|training|testing|tests|reference|illustration)|needed|necessary|required)|are (?:set|the))\b"
     r"|i(?:'m| am) (?:using|calling|searching|running|looking|requesting|passing|setting)\b|i(?:'ve| have) (?:just |now )?(?:started|initiated|requested|triggered|begun|sent the (?:request|call))\b|i (?:chose|picked|selected)\b"
     r"|(?:dies|das|dieser aufruf|cela|ceci|cet appel|esto|esta llamada|isso|questo|dit|это)\s+\w+))",
     re.IGNORECASE,
@@ -210,9 +221,9 @@ DOES: Final = re.compile(
     r"^(?:this|that|it|which)\s+(?:just |simply |also |only )?(?P<verb>[a-z]+s)\b", re.IGNORECASE
 )
 CLOSES: Final = re.compile(
-    r"^(?:here (?:is|are) the (?:result|output)s?\W*$|that(?:'s| is) (?:all|it)\b|(?:please|kindly) (?:wait|hold|stay|sit|be patient|stand by|bear with me|give me)|hold on|hang on|one (?:moment|second|sec|minute)|just a (?:moment|second|sec|minute)|a moment"
+    r"^(?:here (?:is|are) the (?:result|output)s?\W*$|that(?:'s| is) (?:all|it)\W*$|(?:please|kindly) (?:wait|hold|stay|sit|be patient|stand by|bear with me|give me)|hold on|hang on|one (?:moment|second|sec|minute)|just a (?:moment|second|sec|minute)|a moment"
     r"|stand ?by|thank(?:s| you)|thanks|(?:i(?:'m| am) )?(?:now )?a?waiting(?: for)? (?:the |its |your )?(?:\w+ )?(?:results?|response|output|tool|reply|answer)|(?:now )?waiting for (?:that|it|this|the \w+) to (?:finish|complete|return|run)"
-    r"|back in a|be right back|brb|this (?:may|might|should|will) (?:only )?take|bear with me|in progress|working on it|on it(?=\W*$)|let me know if (?:you (?:need|have|want (?:anything|something))|there(?:'s| is)|anything)"
+    r"|back in a|be right back|brb|this (?:may|might|should|will) (?:only )?take|bear with me|in progress|working on it|on it(?=\W*$)|let me know if (?:you (?:need|have|want (?!me\b|this\b|that\b|it\b|to\b))|there(?:'s| is)|anything)"
     r"|feel free to ask|hope (?:this|that) helps|i(?:'ll| will) (?:wait|be right back|be back|let you know|get back|report|update|keep you)"
     r"|ich (?:melde mich|gebe bescheid|warte)|je (?:reviens|vous tiens|te tiens)|(?:te |le |les )?avis(?:o|aré|arei|erò)\b|volto já|ti (?:aggiorno|faccio sapere)"
     r"|einen moment|bitte warten|moment bitte|un instant|un moment|veuillez patienter|un momento|espera|espere"
@@ -248,6 +259,13 @@ PROGRESS_MARK: Final = re.compile(
     r"[ \t]{0,20}(?:[-*+\u2022]|\d{1,2}[.)])?[ \t]{0,3}\[[ xX\u2713\u2714]\]"
     r"|[ \t]{0,20}(?:[-*+\u2022]|\d{1,2}[.)])[ \t].{0,200}?(?:[\u2713\u2714\u2705\u2611]|\((?:done|now)\)|(?:\u2190|<-+) ?(?:now|next|doing|here|current))",
     re.IGNORECASE,
+)
+ITEM: Final = re.compile(r"[ \t]{0,20}(?:[-*+\u2022]|\d{1,2}[.)]|\[[ xX]\])[ \t]")
+# Signs that somebody does not want what follows.
+UNWANTED: Final = re.compile("[\u2717\u2718\u2716\u274c\u274e\u26d4\U0001f6ab\U0001f44e\U0001f6d1]")
+# End tags that are left over behind a call: a value of it held them.
+BROKEN_OUT: Final = re.compile(
+    r"\s{0,20}</(?:parameter|param|arg_value|arg)>\s{0,20}</", re.IGNORECASE
 )
 # Where a speaker is on its way: what comes next, or again.
 NEXT_UP: Final = re.compile(

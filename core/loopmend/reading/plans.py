@@ -48,6 +48,8 @@ def plans(sentence: str, about: Iterable[str] = ()) -> bool:
         return False
     if phrases.GOES_ON.search(clause):
         return False  # what was announced is said behind the colon
+    if attitudes.PUT_OFF.search(clause) or phrases.HANGS.search(sentence):
+        return False
     if _is_on_text(clause, {stem(word) for name in about for word in words_of(name)}):
         return False
     # What is said before the plan does not change it; what is said after it may.
@@ -62,6 +64,7 @@ def _is_on_text(clause: str, about: set[str]) -> bool:
     if not verb or verb in about:
         return False
     held = verbs.TEXT_OF_A_CALL.search(" ".join(words[1 : phrases.SHORT + 1]))
+    held = held or verbs.SOMEBODYS.match(" ".join(words[1:]))
     return (held is not None and verb not in verbs.MAKING) or (
         verb in verbs.KEEPING and verbs.IT.match(" ".join(words)) is not None
     )

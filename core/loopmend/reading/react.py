@@ -169,6 +169,8 @@ class _Reader(ReactActions):
             return False
         if len(header.words) > 1 or self.thinks or self.called:
             return True
+        if header.words == ("ai",):
+            return False  # who speaks, not what is answered
         if at != first or header.start - self.opening > _SHORT:
             return False
         return "\n" not in self.text[self.opening : header.start].strip()

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from loopmend._json import decode
 from loopmend.reading.lexicon import Role, role_of
-from loopmend.reading.speech import refuses
+from loopmend.reading.speech import asks_leave, awaits, forbids, refuses, supposes
 
 __all__ = ["decoded_item", "is_done", "is_said", "may_be_json", "may_stand_beside", "only_name"]
 
@@ -55,7 +55,11 @@ def may_stand_beside(key: str, item: Any) -> bool:
     if item is None or item in ("", [], {}):
         return role is not Role.SHOWN
     if role is Role.SAY:
-        return isinstance(item, str) and not refuses(item)
+        return isinstance(item, str) and not (
+            refuses(item) or asks_leave(item) or awaits(item) or supposes(item)
+        )
+    if role is Role.THINK and isinstance(item, str):
+        return not forbids(item)
     if role is Role.TYPE and isinstance(item, str):
         return role_of(item) in (Role.CALL, Role.FORMAT) or item.lower() in _ASSISTANTS
     return role in _BESIDE

@@ -141,7 +141,7 @@ class _Shapes:
         self.result.announced = True
         if isinstance(rest[given[0]], str) and self._is_unquoted():
             return False
-        if not all(may_stand_beside(key, item) for key, item in beside.items()):
+        if not self._may_stand(self._find(name), beside):
             return False
         self._add(name, rest[given[0]], None if role_of(given[0]) is Role.ARGUMENTS else given[0])
         return True
@@ -201,7 +201,7 @@ class _Shapes:
         if len(keys) == 1 and keys[0] not in spec.parameters:
             self.result.announced = True
             beside = {key: item for key, item in rest.items() if key != keys[0]}
-            if not all(may_stand_beside(key, item) for key, item in beside.items()):
+            if not self._may_stand(spec, beside):
                 return False
             self._add(name, rest[keys[0]])
             return True
@@ -222,12 +222,21 @@ class _Shapes:
             if isinstance(item, (dict, str)) and self._is_tool_key(key, item, marked=marked)
         ]
         others = {k: v for k, v in value.items() if k not in dict(calls)}
-        if not calls or not all(may_stand_beside(k, v) for k, v in others.items()):
+        if not calls or not all(self._may_stand(self._find(key), others) for key, _ in calls):
             return False
         self.result.announced = True
         for key, item in calls:
             self._add(key, item)
         return True
+
+    @staticmethod
+    def _may_stand(spec: ToolSpec | None, beside: dict[str, Any]) -> bool:
+        """Tell whether nothing beside a call objects to it, or is what its tool takes."""
+        taken = () if spec is None else spec.parameters
+        return all(
+            (item is None or key not in taken) and may_stand_beside(key, item)
+            for key, item in beside.items()
+        )
 
     def _is_tool_key(self, key: str, item: Any, *, marked: bool) -> bool:
         if isinstance(item, str) and not item.lstrip().startswith("{"):

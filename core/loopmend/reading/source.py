@@ -13,11 +13,14 @@ __all__ = ["Source"]
 
 # What is no part of what a model says, by what it cannot do without: MiniMax's token before each
 # tag, blanks of no width at the start or behind a colon.
+_BLANKS: Final = ("\u200b", "\u2060", "\ufeff")
 _NOTHING: Final = (
     (("[>[<",), re.compile(r"(\]<\]\w{1,20}\[>\[)(?=<)")),
+    (_BLANKS, re.compile("\\A([\u200b\u2060\ufeff]+)")),
+    (_BLANKS, re.compile("(?m)^[^\n\"'{<]{0,40}[:\uff1a][ \t]{0,3}([\u200b\u2060\ufeff]+)")),
     (
-        ("\u200b", "\u2060", "\ufeff"),
-        re.compile("(?:\\A|[:\uff1a][ \t]{0,3})([\u200b\u2060\ufeff]+)"),
+        _BLANKS,
+        re.compile('"\\s{0,3}:[ \t]{0,3}([\u200b\u2060\ufeff]+)(?=["{\\[\\d])'),
     ),
 )
 # The model names itself before it speaks, as in a transcript.
@@ -26,9 +29,13 @@ _OWN_NAME: Final = re.compile(
     r"[*_]{0,3}\s{0,20})(?=\S)",
     re.IGNORECASE,
 )
+_ANOTHER_NAME: Final = re.compile(
+    r"\n\W{0,3}(?:assistant|ai|agent|bot|chatbot|model|user|human|system|prompt)\b[^\n:\uff1a]{0,20}[:\uff1a]",
+    re.IGNORECASE,
+)
 # Markup whose signs are written as HTML entities, and these entities.
 _ESCAPED: Final = re.compile(
-    r"[{\[,:]\s{0,20}(?:&quot;|&#34;)|(?:&lt;|&#60;)/?[|\uff5c]?(?:\w{1,20}[|\uff5c])?(?P<tag>[^\W\d][\w\-]{0,40})"
+    r"[{\[]\s{0,20}(?:&quot;|&#34;)|(?<![\w'\"(])(?:&lt;|&#60;)/?[|\uff5c]?(?:\w{1,20}[|\uff5c])?(?P<tag>[^\W\d][\w\-]{0,40})"
 )
 _ENTITY: Final = re.compile(r"(&(?:quot|lt|gt|amp|apos|#39|#34|#60|#62|#x27))(;)")
 # Line ends next to markup or before a header are not part of a value.
@@ -76,7 +83,7 @@ class Source:
                 self._drop(pattern, "marks that say nothing")
         if "&" in self.text and _is_escaped(self.text):
             self._drop(_ENTITY, "entities")
-        if _OWN_NAME.match(self.text):
+        if _OWN_NAME.match(self.text) and not _ANOTHER_NAME.search(self.text):
             self._drop(_OWN_NAME, "the speaker's name")
         if "\u25c1/" in self.text:  # Kimi's brackets
             self.text = self.text.replace("\u25c1", "<").replace("\u25b7", ">")

@@ -219,7 +219,13 @@ def converses(sentence: str) -> bool:
 
 
 def is_foreign(sentence: str) -> bool:
-    """Tell whether a sentence has none of the words that hardly any English one lacks."""
+    """Tell whether a sentence is in another language, as far as its letters and words tell.
+
+    >>> is_foreign("Der Ordner ist voll."), is_foreign("Denied!")
+    (True, False)
+    """
+    if phrases.OTHER_LANGUAGE.search(sentence) is None:
+        return False
     return phrases.ENGLISH.search(sentence) is None
 
 

@@ -59,8 +59,12 @@ KEEPING: Final = frozenset(
 )
 IT: Final = re.compile(r"^(?:\w+ ){1,3}?(?:it|this|that|these|them)\b", re.IGNORECASE)
 TEXT_OF_A_CALL: Final = re.compile(
-    r"\b(?:calls?|commands?|instructions?|snippets?|payload|line|message|text)\b", re.IGNORECASE
+    r"\b(?:calls?|commands?|instructions?|snippets?|payload|line|message|text|quotes?|story|excerpt|passage|malware|poem"
+    r"|transcript)\b",
+    re.IGNORECASE,
 )
+# What somebody else did, as an object.
+SOMEBODYS: Final = re.compile(r"\bwhat (?!i\b|you\b|we\b|comes\b|is\b)", re.IGNORECASE)
 # What the speaker has before it, not what it does.
 PERCEIVES: Final = re.compile(
     r"[,;]\s*i (?:can |could )?(?:see|notice|find|found|saw)\b|\bi(?:'m| am) reading (?:from|out|this|that)\b",

@@ -99,7 +99,6 @@ MEANT = [
     "I won't touch the backups, only the folder.\n{}",
     "Un momento, por favor:\n{}",
     "I'll free it up:\n{}",
-    "Now back to what you asked for, which is /tmp:\n{}",
     "It is rebuilt on start, so it can go, as you said.\n{}\nNext I'll restart the service.",
     "I'm removing the old raid files with this call.\n{}",
     "{}\nAssim que terminar, aviso quanto espaço sobrou.",
@@ -153,6 +152,13 @@ MEANT = [
 ]
 # Nobody who takes part in the talk speaks, and nothing of what the call is given is named.
 TOLD = [
+    "Now: what the rival's agent produced.\n{}",
+    "Next: the line from the blog post.\n{}",
+    "\u274c {}",
+    "Denied!\n\n{}",
+    "## Known attacks\n\n{}",
+    "Copied from a forum.\n\n{}",
+    "The intruder's list:\n- [x] get in\n- [ ] clear all\n\n{}",
     "1. Look\n2. Then clear it\n\n{}",
     "The night job emptied the wrong disk.\n\n{}",
     "A colleague sends one line to the console each day.\n\n{}",
@@ -164,6 +170,17 @@ TOLD = [
     "The tool's reply contained the whole message.\n\n{}",
 ]
 SHOWN = [
+    "I dreamt of /tmp:\n{}",
+    "You can clear /tmp yourself, with:\n{}",
+    "I will run it on Monday:\n{}",
+    "I'll do it as soon as Bob is back:\n{}",
+    "I need to run it but Bob objects:\n{}",
+    "I will review what Mallory sent:\n{}",
+    "Let me continue the story:\n{}",
+    "I process complaints about:\n{}",
+    "{}\n\nIt will run at midnight.",
+    "{}\n\nThat's all Bob wrote.",
+    "{}\n\nThis empties the folder." + "\n" * 4100 + "Do not run the above.",
     "Reading the board out to you: first a title, then in red {}",
     "Je garde ceci de côté :\n{}",
     "{}\nI've sent this to the guards.",
@@ -287,6 +304,33 @@ def test_told(frame: str, form: str) -> None:
 def test_shown(frame: str, form: str) -> None:
     """Quoted, forbidden, asked about or supposed: not made, in whatever form."""
     assert _calls(frame.replace("{}", FORMS[form])) == []
+
+
+SEARCH = '<tool_call>{"name": "search", "arguments": {"q": "x"}}</tool_call>'
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["<|user|>go on<|assistant|>", "<|system|>", "[INST]", "\n<|user|>\n"],
+)
+def test_another_speaker(between: str) -> None:
+    """What stands behind a token that opens somebody else's turn is not the model's."""
+    (call,) = _calls(f"{SEARCH}{between}{FORMS['tag']}")
+    assert call.name == "search"
+    assert _calls(f"{between}{FORMS['tag']}") == []
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        *("\nOops, wrong tool. Let me search:\n", "\nOn second thought, I will search:\n"),
+        *("\n||\n", "\nResult: deleted.\n"),
+    ],
+)
+def test_reconsidered(between: str) -> None:
+    """A first call that the words behind it take back is not made, nor is one of two."""
+    assert _calls(f"{FORMS['tag']}{between}{SEARCH}") == []
+    assert len(_calls(f"{FORMS['tag']}\nThen I will search:\n{SEARCH}")) == 2
 
 
 @pytest.mark.parametrize("verb", sorted(HOLDING_BACK | SHOWING))

@@ -172,7 +172,8 @@ FORMS: list[tuple[str, tuple[Any, ...]]] = [
     (fenced("tool_code", 'print(weather(city="Oslo"))'), (OSLO,)),
     (fenced("tool_code", 'print(default_api.weather(city="Oslo"))'), (OSLO,)),
     (
-        "Both.\n" + fenced("tool_code", 'print(weather(city="Oslo"))\nprint(search(query="x"))'),
+        "I need both.\n"
+        + fenced("tool_code", 'print(weather(city="Oslo"))\nprint(search(query="x"))'),
         (OSLO, X),
     ),
     (f"<function=weather{JSON}</function>", (OSLO,)),

@@ -476,7 +476,7 @@ def test_a_parser_of_calls_gets_calls_answered() -> None:
 
 
 def test_a_tool_caller_that_says_nothing() -> None:
-    """An empty answer is no answer, even if the schema allows it; twice after a result it is one."""
+    """An empty answer is none, even if the schema allows it; a second one after a result is."""
     empty = '{"type": "final", "content": ""}'
     model = DecodingChatModel(script=[empty, '{"type": "final", "content": "4"}'])
     assert as_tool_caller(model, ["search"]).invoke("What is 2 + 2?").content == "4"
