@@ -36,7 +36,7 @@ def show_turn(text: str, turn: Turn) -> Html:
     >>> from loopmend import read_turn
     >>> text = "{'name': 'search', 'arguments': {}}"
     >>> shown = str(show_turn(text, read_turn(text)))
-    >>> '<mark class="action repair">&#x27;</mark>' in shown
+    >>> '<mark class="action repair">&#x27;name&#x27;</mark>' in shown
     True
     """
     if not isinstance(text, str):

@@ -286,7 +286,7 @@ def test_read_explains_a_turn() -> None:
     done = run("read", "--tool", "search", input="Action: search\nAction Input: {'q': 1,}")
     assert done.exit_code == 0
     assert 'search {"q": 1}' in done.stdout
-    assert 'quotes, at line 2, column 16: "\'"' in done.stdout
+    assert "quotes, at line 2, column 16: \"'q'\"" in done.stdout
     failed = run("read", "--tool", "search", input="Action: serch\nAction Input: x")
     assert failed.exit_code == 1
     assert re.search(r"nearest tool +search", failed.stdout)

@@ -45,7 +45,7 @@ def test_repairs_are_marked_in_place() -> None:
     """Each repair is marked where it is, with a number that the legend explains."""
     page = page_of(REACT, read_turn(REACT))
     assert quoted(page) == REACT
-    assert page.text("mark action repair") == "''}"
+    assert page.text("mark action repair") == "'q''Oslo',"
     assert page.text("mark repair") == "Observation: made up"
     assert page.text("sup") == "1123"
     assert page.titles == ["quotes", "quotes", "trailing comma", "made-up continuation cut off"]
