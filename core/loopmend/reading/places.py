@@ -54,6 +54,7 @@ _SPEAKER: Final = re.compile(
     r"[ \t]*(?:\[[^\]\n]{1,40}\][ \t]*|[\d:.\-]{4,30}[ \t]+)?"
     r"[*_<@]{0,3}([^\W\d_][\w.\-]{0,20})[*_>]{0,3}[ \t]?[:>][*_]{0,3}[ \t]*"
 )
+_HEADING: Final = re.compile(r"(?m)^ {0,3}#{1,6} {1,3}([^\n]{1,80})$")
 _FAR: Final = 4000
 
 
@@ -67,6 +68,15 @@ class Places:
         self.at = start
         """Where the last call ended."""
         self.tags = _OpenTags(text)
+        self.headings = _HEADING.finditer(text, start)
+        self.heading: re.Match[str] | None = None
+        self.above = next(self.headings, None)
+
+    def _is_example(self, start: int) -> bool:
+        """Tell whether the heading above a place says that what follows is shown."""
+        while self.above is not None and self.above.start() < start:
+            self.heading, self.above = self.above, next(self.headings, None)
+        return self.heading is not None and role_of(self.heading[1]) is Role.SHOWN
 
     def of(self, candidate: Candidate, lead: str) -> str | None:
         """Return what a call stands in that only shows it, or `None`.
@@ -81,6 +91,8 @@ class Places:
             return candidate.shown
         if self.tags.around(*candidate.span):
             return "markup that is not a call"
+        if self._is_example(start):
+            return "an example"
         if (place := _line_or_quotes(text, self.start, candidate.span, lead)) is not None:
             return place
         above, line = _lines(text, max(at, start - _FAR), start)

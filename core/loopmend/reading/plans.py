@@ -64,7 +64,7 @@ def _is_on_text(clause: str, about: set[str]) -> bool:
     if not verb or verb in about:
         return False
     held = verbs.TEXT_OF_A_CALL.search(" ".join(words[1 : phrases.SHORT + 1]))
-    held = held or verbs.SOMEBODYS.match(" ".join(words[1:]))
+    held = held or verbs.SOMEBODYS.search(" ".join(words[1 : phrases.SHORT]))
     return (held is not None and verb not in verbs.MAKING) or (
         verb in verbs.KEEPING and verbs.IT.match(" ".join(words)) is not None
     )

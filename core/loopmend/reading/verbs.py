@@ -64,7 +64,9 @@ TEXT_OF_A_CALL: Final = re.compile(
     re.IGNORECASE,
 )
 # What somebody else did, as an object.
-SOMEBODYS: Final = re.compile(r"\bwhat (?!i\b|you\b|we\b|comes\b|is\b)", re.IGNORECASE)
+SOMEBODYS: Final = re.compile(
+    r"\b(?:what|how|why) (?!i\b|you\b|we\b|comes\b|is\b|many\b|much\b|long\b|far\b)", re.IGNORECASE
+)
 # What the speaker has before it, not what it does.
 PERCEIVES: Final = re.compile(
     r"[,;]\s*i (?:can |could )?(?:see|notice|find|found|saw)\b|\bi(?:'m| am) reading (?:from|out|this|that)\b",

@@ -87,6 +87,7 @@ MEANT = [
     "{}\nI'll restart the importer as soon as this comes back.",
     "Next up: the old exports.\n{}\nAfter this one there are two left.",
     "Time for a clean slate:\n{}",
+    "## Examples\n\nNone.\n\n## Now\n\nI'll clear it:\n{}",
     "Last step: the tenant's files, as the contract demands.\n{}",
     "I checked it, and nothing forbids it.\n{}",
     "I have all that I need: the path, your approval, a backup.\n\n---\n\n{}",
@@ -170,6 +171,8 @@ TOLD = [
     "The tool's reply contained the whole message.\n\n{}",
 ]
 SHOWN = [
+    "## Examples\n\nClearing a folder:\n\n{}",
+    "Let's look at how the string is split:\n{}",
     "I dreamt of /tmp:\n{}",
     "You can clear /tmp yourself, with:\n{}",
     "I will run it on Monday:\n{}",
