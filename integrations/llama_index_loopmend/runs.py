@@ -19,7 +19,7 @@ from llama_index.core.base.llms.types import ChatMessage, ThinkingBlock, ToolCal
 from workflows.errors import WorkflowCancelledByUser, WorkflowRuntimeError, WorkflowTimeoutError
 from workflows.events import StopEvent
 
-from llama_index_loopmend.messages import question_of, tokens_of
+from llama_index_loopmend.messages import finish_reason_of, question_of, tokens_of
 from llama_index_loopmend.steps import ASKED, ENDED, PLAN, REFUSED
 from loopmend.reading.response import read_response
 from loopmend.traces.stop import StopReason, stop_of
@@ -244,6 +244,7 @@ def _step(output: AgentOutput, seconds: float | None) -> Step:
         tokens=tokens_of(output.raw),
         seconds=seconds,
         agent=output.current_agent_name,
+        finish=finish_reason_of(output.raw),
     )
 
 

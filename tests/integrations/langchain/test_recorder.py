@@ -161,6 +161,12 @@ def test_parallel_calls_and_tokens() -> None:
     assert first.thought == "Two at once."
 
 
+def test_why_the_provider_stopped() -> None:
+    """Each step keeps the provider's word for why its reply ended."""
+    cut = AIMessage("It is in", response_metadata={"finish_reason": "length"})
+    assert [step.finish for step in trace(agent(GOOD, cut), QUESTION).steps] == [None, "length"]
+
+
 def test_unknown_tool() -> None:
     """What a node answers without running a tool is a result that failed."""
     [first, _] = trace(agent(call("nope", x=1), DONE), QUESTION).steps

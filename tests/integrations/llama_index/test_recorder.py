@@ -238,6 +238,13 @@ def test_tokens(raw: Any, tokens: Tokens | None) -> None:
     assert recorded(agent).steps[0].tokens == tokens
 
 
+def test_why_the_provider_stopped() -> None:
+    """Each step keeps the provider's word for why its reply ended."""
+    agent = function("Hello.")
+    agent.llm = ScriptedLLM(script=["Hello."], raw={"choices": [{"finish_reason": "length"}]})
+    assert recorded(agent).steps[0].finish == "length"
+
+
 def test_arguments_that_are_no_json() -> None:
     """Arguments are copied as JSON, and what JSON cannot hold is written as text."""
     odd = ChatMessage(role="assistant", blocks=[TextBlock(text="so")])
