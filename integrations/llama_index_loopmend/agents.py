@@ -22,7 +22,7 @@ from llama_index_loopmend.hooked_steps import HookedSteps, Parsed, default_hooks
 from llama_index_loopmend.hooks.normalization import NormalizationHook
 from llama_index_loopmend.hooks.protocol import StepHook
 from llama_index_loopmend.parsers import TolerantReActOutputParser
-from llama_index_loopmend.structured_llms import finished
+from llama_index_loopmend.structured_answers import finished
 
 __all__ = [
     "PlannedAgentWorkflow",

@@ -43,7 +43,7 @@ from llama_index_loopmend.steps import (
     UNKEPT,
     AgentStep,
 )
-from llama_index_loopmend.structured_llms import finished
+from llama_index_loopmend.structured_answers import finished
 from loopmend import Message, StopReason
 from loopmend.mending import constrained
 

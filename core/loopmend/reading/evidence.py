@@ -13,16 +13,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from loopmend.reading.attitudes import CORRECTS, LIMITS
+from loopmend.reading.attitudes import LIMITS
 from loopmend.reading.candidates import Candidate, Found
-from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.phrases import (
     BROKEN_OUT,
-    ENGLISH,
-    INVOLVED,
-    ITEM,
-    NEXT_UP,
-    PROGRESS_MARK,
     UNWANTED,
 )
 from loopmend.reading.places import Places
@@ -34,7 +28,6 @@ from loopmend.reading.speech import (
     clauses,
     converses,
     forbids,
-    is_foreign,
     is_interjection,
     is_label,
     is_question,
@@ -42,18 +35,24 @@ from loopmend.reading.speech import (
     is_unfinished,
     narrates,
     pauses,
-    plain_words,
     presents,
     refers,
     refuses,
     reports,
     sentences,
     speaks_of_itself,
-    supposes,
     takes_back,
     without_emoji,
 )
-from loopmend.reading.verbs import SOMEBODYS, TEXT_OF_A_CALL
+from loopmend.reading.talk import (
+    Stand,
+    given_to,
+    is_checked,
+    is_on_its_way,
+    is_talk,
+    reconsiders,
+    texts_of,
+)
 
 __all__ = ["Around", "Doubt", "merged", "why_not_meant"]
 
@@ -65,9 +64,6 @@ _RUNS_ON: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964][\"')\]\u201d*
 _LEADS_ON: Final = (":", "\uff1a", ",", "-", "\u2013", "\u2014")
 _SHORT_QUESTION: Final = 4
 _NEAR: Final = 3
-_ITEMS: Final = 5
-_SHORT: Final = 2
-_FAR: Final = 400
 _MOST: Final = 4000
 
 
@@ -145,8 +141,8 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
         first = candidate is candidates[0]
         alone = ends and not text[text.rfind("\n", 0, start) + 1 : start].strip()
         told = candidate.form == "react" and _says(candidate, lead)
-        about = _given(candidate)
-        if not (told or _leads(lead, _Stand(names, about, headed, labelled, alone, first))):
+        about = given_to(candidate)
+        if not (told or _leads(lead, Stand(names, about, headed, labelled, alone, first))):
             said = sentences(lead.rstrip()[-_MOST:])
             placed = bool(said) and refers(said[-1])
             return Doubt("the words before it do not announce it", placed=placed)
@@ -161,146 +157,51 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
 def _says(candidate: Candidate, lead: str) -> bool:
     """Tell whether what is said before a call is what the call itself says to somebody."""
     said = sentences(lead[-_MOST:])
-    held = [v for call in candidate.calls for v in _texts(call.arguments) if len(v) < _MOST]
+    held = [v for call in candidate.calls for v in texts_of(call.arguments) if len(v) < _MOST]
     return bool(said) and any(all(s in told for s in said[-2:]) for told in map(sentences, held))
 
 
-def _given(candidate: Candidate) -> tuple[str, ...]:
-    """Return what a call is given, and the words of that which mean something."""
-    texts = [v for call in candidate.calls for v in _texts(call.arguments) if len(v) < _FAR]
-    words = (w for text in texts for w in plain_words(text))
-    return (
-        *(text for text in texts if len(text) > _SHORT),
-        *(word for word in words if len(word) > _SHORT and not ENGLISH.fullmatch(word)),
-    )
-
-
-def _texts(arguments: object) -> list[str]:
-    values = arguments.values() if isinstance(arguments, dict) else (arguments,)
-    return [value for value in values if isinstance(value, str)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Stand:
-    """What is known of a call beside the words before it."""
-
-    names: list[str]
-    about: tuple[str, ...]
-    """What it is given, and longer words of that."""
-    headed: bool
-    """Whether it is ReAct's, or in control tokens, which no prose holds."""
-    labelled: bool
-    """Whether a header of its own, such as `Action:`, announces it: then words need not."""
-    alone: bool
-    """Whether it stands on a line of its own and nothing is said after it: likewise."""
-    first: bool
-
-
-def _leads(lead: str, stand: _Stand) -> bool:
+def _leads(lead: str, stand: Stand) -> bool:
     """Tell whether the words before a call announce it, or say nothing of it."""
     plain = without_emoji(lead).strip(" \t\n,;*_`-")
     if not plain or (not stand.first and not any(c.isalpha() or c in "/|" for c in plain)):
         return UNWANTED.search(lead) is None
     said = sentences(plain[-_MOST:])
-    if UNWANTED.search(lead) or (not stand.first and _reconsiders(plain, said)):
+    if UNWANTED.search(lead) or (not stand.first and reconsiders(plain, said)):
         return False
     if not said:
         return True
     last = said[-1]
     planned = plans(last, stand.names) and not (awaits(last) or is_unfinished(last))
-    if planned or _is_on_its_way(last, stand):
+    if planned or is_on_its_way(last, stand):
         return True
     if is_label(last, stand.names):
         rest = [s for s in said[:-1] if not is_label(s)]
         return not rest or _is_harmless(rest[-1], stand)
     if is_question(last):
         return _may_be_asked(last, labelled=stand.labelled)
-    if _RUNS_ON.search(plain) is None and not (stand.alone and _is_checked(lead)):
+    if _RUNS_ON.search(plain) is None and not (stand.alone and is_checked(lead)):
         if is_step(last) and plain[-1:] not in _LEADS_ON:
             return True
         if not _is_finished(lead, plain, said, stand):
             return _ends_ready(last, stand)
-    return _are_harmless(said, stand, checked=_is_checked(lead))
+    return _are_harmless(said, stand, checked=is_checked(lead))
 
 
-def _reconsiders(plain: str, said: list[str]) -> bool:
-    """Tell whether words between two calls take the first back, or give it a made-up result."""
-    if not any(c.isalpha() for c in plain):
-        return True  # `/` or `||`: one or the other
-    labels = (sentence.partition(":") for sentence in said)
-    told = any(colon and role_of(label) is Role.OBSERVATION for label, colon, _ in labels)
-    return told or any(CORRECTS.search(sentence) for sentence in said)
-
-
-def _is_on_its_way(sentence: str, stand: _Stand) -> bool:
-    """Tell whether a sentence says what comes next, of who talks or of what the call is given."""
-    own = converses(sentence) or INVOLVED.search(sentence) or _names(sentence, stand)
-    own = own or not (TEXT_OF_A_CALL.search(sentence) or SOMEBODYS.search(sentence))
-    label, _, rest = sentence.partition(":")
-    labelled = is_label(label) and _names(rest, stand)
-    if not (labelled or (NEXT_UP.match(sentence) and own)):
-        return False
-    return not (
-        refers(sentence)
-        or presents(sentence)
-        or narrates(sentence)
-        or supposes(sentence)
-        or awaits(sentence)
-        or refuses(sentence)
-        or forbids(sentence)
-        or asks_leave(sentence)
-    )
-
-
-def _is_checked(lead: str) -> bool:
-    """Tell whether the last lines before a call are a list of the speaker's own progress."""
-    lines = [line for line in lead[-_MOST:].split("\n") if line.strip()]
-    marked = [at for at, line in enumerate(lines[-_ITEMS:]) if PROGRESS_MARK.match(line)]
-    if not marked:
-        return False
-    first = next((at for at, line in enumerate(lines) if ITEM.match(line)), 0)
-    heading = sentences("\n".join(lines[:first]))
-    return not heading or is_label(heading[-1]) or converses(heading[-1])
-
-
-def _are_harmless(said: list[str], stand: _Stand, *, checked: bool) -> bool:
+def _are_harmless(said: list[str], stand: Stand, *, checked: bool) -> bool:
     """Tell whether whole sentences before a call leave it as it is."""
-    if not (stand.headed or checked or any(_is_talk(s, stand) for s in said[-_NEAR:])):
+    if not (stand.headed or checked or any(is_talk(s, stand) for s in said[-_NEAR:])):
         return False
     return not any(_hands_over(s, stand) for s in said[-2:-1]) and _is_harmless(said[-1], stand)
 
 
-def _names(sentence: str, stand: _Stand) -> bool:
-    """Tell whether a sentence names what a call is given."""
-    return any(
-        part in sentence and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", sentence)
-        for part in stand.about
-    )
-
-
-def _is_talk(sentence: str, stand: _Stand) -> bool:
-    """Tell whether a sentence belongs to a conversation in which the call is made.
-
-    Its speaker talks, acts or asks to wait, or it is about what the call is given.
-    """
-    return (
-        _names(sentence, stand)
-        or converses(sentence)
-        or is_foreign(sentence)  # nobody here can tell
-        or pauses(sentence)
-        or is_label(sentence, stand.names)
-        or (is_interjection(clauses(sentence)[0]) and not NEXT_UP.match(sentence))
-        or plans(sentence, stand.names)
-    )
-
-
-def _hands_over(sentence: str, stand: _Stand) -> bool:
+def _hands_over(sentence: str, stand: Stand) -> bool:
     """Tell whether the last sentence but one asks for leave or about a call, or presents a text."""
     asks = is_question(sentence) and (asks_leave(sentence) or refers(sentence))
     return asks or forbids(sentence) or (stand.alone and presents(sentence))
 
 
-def _is_finished(lead: str, plain: str, said: list[str], stand: _Stand) -> bool:
+def _is_finished(lead: str, plain: str, said: list[str], stand: Stand) -> bool:
     """Tell whether the last sentence ends before the call, although no full stop ends it.
 
     Where a header follows, it does; so it does where somebody just talks, and a blank line follows.
@@ -315,7 +216,7 @@ def _is_finished(lead: str, plain: str, said: list[str], stand: _Stand) -> bool:
     return stand.alone and apart and talks and not refers(said[-1])
 
 
-def _ends_ready(line: str, stand: _Stand) -> bool:
+def _ends_ready(line: str, stand: Stand) -> bool:
     """Tell whether a line comes to `here we go` or `one moment`, whatever it says before that."""
     if is_unfinished(line.rstrip(":\uff1a ")):
         return False
@@ -324,7 +225,7 @@ def _ends_ready(line: str, stand: _Stand) -> bool:
     return ready and all(_is_harmless(clause, stand) for clause in before)
 
 
-def _is_harmless(sentence: str, stand: _Stand) -> bool:
+def _is_harmless(sentence: str, stand: Stand) -> bool:
     """Tell whether a whole sentence before a call leaves it as it is.
 
     Who only shows a call goes on to say something of it, or points at it beforehand.

@@ -1,0 +1,143 @@
+"""The words around a call as part of a talk: who speaks, what comes next, what it is about."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from loopmend.reading.attitudes import CORRECTS
+from loopmend.reading.candidates import Candidate
+from loopmend.reading.lexicon import Role, role_of
+from loopmend.reading.phrases import ENGLISH, INVOLVED, ITEM, NEXT_UP, PROGRESS_MARK
+from loopmend.reading.plans import plans
+from loopmend.reading.speech import (
+    asks_leave,
+    awaits,
+    clauses,
+    converses,
+    forbids,
+    is_foreign,
+    is_interjection,
+    is_label,
+    narrates,
+    pauses,
+    plain_words,
+    presents,
+    refers,
+    refuses,
+    sentences,
+    supposes,
+)
+from loopmend.reading.verbs import SOMEBODYS, TEXT_OF_A_CALL
+
+__all__ = [
+    "Stand",
+    "given_to",
+    "is_checked",
+    "is_on_its_way",
+    "is_talk",
+    "reconsiders",
+    "texts_of",
+]
+
+_MOST: Final = 4000
+_ITEMS: Final = 5
+_SHORT: Final = 2
+_FAR: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """What is known of a call beside the words before it."""
+
+    names: list[str]
+    about: tuple[str, ...]
+    """What it is given, and longer words of that."""
+    headed: bool
+    """Whether it is ReAct's, or in control tokens, which no prose holds."""
+    labelled: bool
+    """Whether a header of its own, such as `Action:`, announces it: then words need not."""
+    alone: bool
+    """Whether it stands on a line of its own and nothing is said after it: likewise."""
+    first: bool
+
+
+def given_to(candidate: Candidate) -> tuple[str, ...]:
+    """Return what a call is given, and the words of that which mean something."""
+    texts = [v for call in candidate.calls for v in texts_of(call.arguments) if len(v) < _FAR]
+    words = (w for text in texts for w in plain_words(text))
+    return (
+        *(text for text in texts if len(text) > _SHORT),
+        *(word for word in words if len(word) > _SHORT and not ENGLISH.fullmatch(word)),
+    )
+
+
+def texts_of(arguments: object) -> list[str]:
+    """Return the texts among what a call is given."""
+    values = arguments.values() if isinstance(arguments, dict) else (arguments,)
+    return [value for value in values if isinstance(value, str)]
+
+
+def reconsiders(plain: str, said: list[str]) -> bool:
+    """Tell whether words between two calls take the first back, or give it a made-up result."""
+    if not any(c.isalpha() for c in plain):
+        return True  # `/` or `||`: one or the other
+    labels = (sentence.partition(":") for sentence in said)
+    told = any(colon and role_of(label) is Role.OBSERVATION for label, colon, _ in labels)
+    return told or any(CORRECTS.search(sentence) for sentence in said)
+
+
+def is_on_its_way(sentence: str, stand: Stand) -> bool:
+    """Tell whether a sentence says what comes next, of who talks or of what the call is given."""
+    own = converses(sentence) or INVOLVED.search(sentence) or names_given(sentence, stand)
+    own = own or not (TEXT_OF_A_CALL.search(sentence) or SOMEBODYS.search(sentence))
+    label, _, rest = sentence.partition(":")
+    labelled = is_label(label) and names_given(rest, stand)
+    if not (labelled or (NEXT_UP.match(sentence) and own)):
+        return False
+    return not (
+        refers(sentence)
+        or presents(sentence)
+        or narrates(sentence)
+        or supposes(sentence)
+        or awaits(sentence)
+        or refuses(sentence)
+        or forbids(sentence)
+        or asks_leave(sentence)
+    )
+
+
+def is_checked(lead: str) -> bool:
+    """Tell whether the last lines before a call are a list of the speaker's own progress."""
+    lines = [line for line in lead[-_MOST:].split("\n") if line.strip()]
+    marked = [at for at, line in enumerate(lines[-_ITEMS:]) if PROGRESS_MARK.match(line)]
+    if not marked:
+        return False
+    first = next((at for at, line in enumerate(lines) if ITEM.match(line)), 0)
+    heading = sentences("\n".join(lines[:first]))
+    return not heading or is_label(heading[-1]) or converses(heading[-1])
+
+
+def names_given(sentence: str, stand: Stand) -> bool:
+    """Tell whether a sentence names what a call is given."""
+    return any(
+        part in sentence and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", sentence)
+        for part in stand.about
+    )
+
+
+def is_talk(sentence: str, stand: Stand) -> bool:
+    """Tell whether a sentence belongs to a conversation in which the call is made.
+
+    Its speaker talks, acts or asks to wait, or it is about what the call is given.
+    """
+    return (
+        names_given(sentence, stand)
+        or converses(sentence)
+        or is_foreign(sentence)  # nobody here can tell
+        or pauses(sentence)
+        or is_label(sentence, stand.names)
+        or (is_interjection(clauses(sentence)[0]) and not NEXT_UP.match(sentence))
+        or plans(sentence, stand.names)
+    )
