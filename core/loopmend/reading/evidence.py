@@ -146,7 +146,8 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
             said = sentences(lead.rstrip()[-_MOST:])
             placed = bool(said) and refers(said[-1])
             return Doubt("the words before it do not announce it", placed=placed)
-    if BROKEN_OUT.match(text, candidates[-1].span[1]):
+    whole = not any(candidate.failure for candidate in candidates)
+    if whole and BROKEN_OUT.match(text, candidates[-1].span[1]):
         return Doubt("the end of a value is unclear")
     planned = not last and any(plans(s, names) for s in sentences(lead[-_MOST:])[-1:])
     if not _follows(tail, planned=planned, thought=candidates[-1].thought):

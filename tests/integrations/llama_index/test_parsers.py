@@ -190,8 +190,8 @@ def test_the_input_is_always_an_object(written: str, given: object) -> None:
 
 def test_of_several_calls_the_first() -> None:
     """A step has one action, and its thought is what came before all of them."""
-    found = action('Both. [search(query="Oslo"), add(a=1, b=2)]', tools=[search, add])
-    assert (found.thought, found.action) == ("Both.", "search")
+    found = action('I need both. [search(query="Oslo"), add(a=1, b=2)]', tools=[search, add])
+    assert (found.thought, found.action) == ("I need both.", "search")
     assert "add" not in found.get_content()
 
 
