@@ -194,7 +194,9 @@ def test_several_calls() -> None:
 
 def test_several_calls_of_a_react_agent() -> None:
     """Calls that a ReAct agent lists are all made, and each has its line in the history."""
-    ran = ask("react", "I need both. [add(a=1, b=2), add(a=3, b=4)]", "Thought: done\nAnswer: 3 and 7")
+    ran = ask(
+        "react", "I need both. [add(a=1, b=2), add(a=3, b=4)]", "Thought: done\nAnswer: 3 and 7"
+    )
     assert sorted(result for _, _, result in ran.made) == ["3", "7"]
     history = "\n".join(ran.prompts[1])
     assert history.count("Action: add") == history.count("Observation: ") == 2
