@@ -50,7 +50,7 @@ def test_what_is_quadratic_is_found() -> None:
 
 
 def _quadratic(text: str) -> int:
-    return sum(len(text[:at].lower()) for at in range(0, len(text), 2))
+    return sum(len(text[:at].lower().upper()) for at in range(len(text)))
 
 
 def _taking_text(package: str) -> list[str]:

@@ -171,6 +171,7 @@ TOLD = [
     "The tool's reply contained the whole message.\n\n{}",
 ]
 SHOWN = [
+    "You say that it came yesterday.\n{}\nThe page is long.",
     "## Examples\n\nClearing a folder:\n\n{}",
     "Let's look at how the string is split:\n{}",
     "I dreamt of /tmp:\n{}",

@@ -117,6 +117,18 @@ READ = {
         "<function=wipe><parameter=path>  \n/data\n</parameter></function>",
         WIPE,
     ),
+    "an element that is no parameter": (
+        "<wipe><path>/data</path><other>x</other></wipe>",
+        ToolCall("wipe", {"path": "/data", "other": "x"}),
+    ),
+    "a value that ends at its end tag": (
+        "<function=wipe><parameter=path>\n/data</parameter></function>",
+        WIPE,
+    ),
+    "headers with dashes and no thought": (
+        'Fine.\nAction - a\nAction Input - {"x": 1}',
+        ToolCall("a", {"x": 1}),
+    ),
     "a name of one letter": ("<|tool_call>call:a{x:1}<tool_call|>", ToolCall("a", {"x": 1})),
 }
 
@@ -160,6 +172,12 @@ def test_no_sibling_is_dropped(text: str, names: list[str]) -> None:
 
 
 REFUSED = {
+    "an input that is no value": "Action: wipe\nAction Input: {[",
+    "an element that holds no value": "<tool_call>{/</tool_call>",
+    "many stray end tags": "<write_file><path>a</path><content>"
+    + "x</content>" * 60
+    + "</write_file>",
+    "a tool that is disabled": "Action: wipe (disabled by policy)\nAction Input: /data",
     "an argument beside the arguments": '{"tool": "write_file", "content": "a", "args": {"path": "p", "content": "b"}}',
     "a question beside a call": '{"name": "wipe", "arguments": {"path": "/"}, "message": "Shall I?"}',
     "a thought that forbids it": '{"thought": "Do not run this.", "command": {"name": "wipe", "arguments": {"path": "/"}}}',
@@ -193,6 +211,7 @@ def test_a_name_is_no_guess(text: str) -> None:
 
 
 STANDING = {
+    "a list without a name": "- Action:\n- Owner: Bob",
     "two names": "AI: Artificial Intelligence\nML: Machine Learning",
     "a token in a sentence": "The [Action Input] field holds the text.",
     "brackets": "[Action] items for today: clean the table",
