@@ -223,5 +223,7 @@ def test_patterns_are_linear(name: str) -> None:
 def test_what_is_not_linear_is_found(pattern: str, lead: str, pump: str) -> None:
     """The check itself finds patterns that take all ways, or go over the rest at each place."""
     compiled = re.compile(pattern)
-    assert not all(is_linear(compiled, lead, pump, "\x00", way) for way in WAYS)
+    # One measure can be disturbed so much that twice the text seems to cost little more.
+    tries = [way for way in WAYS for _ in range(5)]
+    assert not all(is_linear(compiled, lead, pump, "\x00", way) for way in tries)
     assert pump in {found for _, found in texts_for(compiled)}
