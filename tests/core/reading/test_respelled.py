@@ -172,6 +172,7 @@ def test_no_sibling_is_dropped(text: str, names: list[str]) -> None:
 
 
 REFUSED = {
+    "an element that no tool takes": "<wipe><other>x</other></wipe>",
     "an input that is no value": "Action: wipe\nAction Input: {[",
     "an element that holds no value": "<tool_call>{/</tool_call>",
     "many stray end tags": "<write_file><path>a</path><content>"
@@ -212,6 +213,7 @@ def test_a_name_is_no_guess(text: str) -> None:
 
 STANDING = {
     "a list without a name": "- Action:\n- Owner: Bob",
+    "a list that ends without a name": "Notes\n\n- Action:",
     "two names": "AI: Artificial Intelligence\nML: Machine Learning",
     "a token in a sentence": "The [Action Input] field holds the text.",
     "brackets": "[Action] items for today: clean the table",
