@@ -62,6 +62,7 @@ AWAITS: Final = re.compile(
     r"\bwait(?:ing)? (?:for|on) you|\b(?:tomorrow|tonight|later|next (?:week|weekend|month|year|time))\b|"
     r"^(?:please )?(?:reply|respond|say|confirm|type|answer|tell me)\b|\b(?:until|once|after|when|as soon as) (?:you|then)\b"
     r"|\byour (?:ok|okay|approval|confirmation|consent|go-ahead|permission)\b|\bonly (?:if|after|when|with)\b"
+    r"|\b(?:morgen|übermorgen|demain|mañana|amanhã|domani|jutro|завтра|imorgon|i morgen)\b|明天|明日|내일|等到"
     r"|\bwarte auf (?:ihr|dein)|\b(?:once|when|after|if|as soon as)\b(?:(?!\bi\b).){0,40}\b(?:approv|agree|sign|allow|permit|consent|okay|confirm)\w*",
     re.IGNORECASE,
 )
@@ -81,7 +82,7 @@ REASON: Final = re.compile(
 )
 # What follows says what is found or held, not what is done.
 THAT: Final = re.compile(
-    r"\b(?:that|whether|if|sure|ensure|ensuring)\b.*", re.IGNORECASE | re.DOTALL
+    r"(?<!^)\b(?:that|whether|if|sure|ensure|ensuring)\b.*", re.IGNORECASE | re.DOTALL
 )
 ACT: Final = (
     "run|execut|do|doing|call|follow|compl|perform|mak|send|us(?:e|ing)|invok|obey|act|trust|proceed"

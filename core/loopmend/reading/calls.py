@@ -257,6 +257,7 @@ class _Collector(CodeCalls):
         if run.observed is not None:
             self._cut(run.observed)
             self.found.other_turn = run.other_turn
+            self.found.afterthought = run.afterthought
         for why in dict.fromkeys(why for _, why in run.inner):
             inside = [node for node, reason in run.inner if reason == why]
             first, index = len(self.found.candidates), 0

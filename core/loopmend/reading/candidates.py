@@ -49,6 +49,8 @@ class Found:
     """Whether a thought leads nowhere."""
     observed: int | None = None
     """Where the model makes up a tool's output or goes on for another speaker."""
+    afterthought: tuple[int, int] | None = None
+    """What is thought there, if no tool's output comes first."""
     too_many: bool = False
     """Whether there is more than is looked at."""
     other_turn: bool = False

@@ -17,6 +17,7 @@ from loopmend.reading.attitudes import LIMITS
 from loopmend.reading.candidates import Candidate, Found
 from loopmend.reading.phrases import (
     BROKEN_OUT,
+    LATER,
     UNWANTED,
 )
 from loopmend.reading.places import Places
@@ -62,6 +63,7 @@ _CLOSING: Final = re.compile(
 )
 _RUNS_ON: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964][\"')\]\u201d*_`]{0,3}\s*\Z")
 _LEADS_ON: Final = (":", "\uff1a", ",", "-", "\u2013", "\u2014")
+_ENDS: Final = (".", "!", ":", "\uff1a", "\u3002", "\uff01", "\u2026")
 _SHORT_QUESTION: Final = 4
 _NEAR: Final = 3
 _MOST: Final = 4000
@@ -75,6 +77,9 @@ class Around:
         self.start = start
         self.end = end
         self.hidden = merged([*found.noise, *found.thoughts])
+        self.thoughts = found.thought_texts
+        if found.afterthought is not None:
+            self.thoughts = [*self.thoughts, found.afterthought]
 
     def said(self, start: int, end: int) -> str:
         """Return what is said between two places."""
@@ -91,6 +96,11 @@ class Around:
         if at < end:
             pieces.append(self.text[at:end])
         return "".join(pieces)
+
+    def reconsidered(self, start: int) -> bool:
+        """Tell whether what is thought after a place refuses what was done before it."""
+        later = (self.text[low:high] for low, high in self.thoughts if start <= low)
+        return any(refuses(s) for thought in later for s in sentences(thought[:_MOST]))
 
     def lead(self, start: int, end: int) -> str:
         """Return what is said before a call, with a label right before it that a header hides."""
@@ -128,6 +138,7 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
     tail = around.said(candidates[-1].span[1], around.end)
     last = not _sentences(_after_closing(tail))
     ends = last or _follows(tail, planned=False, thought=False)
+    awaited = not last and _is_awaited(tail)
     lead, names = "", list[str]()
     for candidate in candidates:
         start = candidate.span[0]
@@ -137,22 +148,33 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
         labelled = candidate.form == "react" and text[start - 1 : start] in ("", "\n")
         labelled = labelled or candidate.thought
         headed = candidate.form == "react" or text.startswith(("<|", "<\uff5c"), start)
+        headed = headed or candidate.thought
         names = [call.name for call in candidate.calls]
         first = candidate is candidates[0]
         alone = ends and not text[text.rfind("\n", 0, start) + 1 : start].strip()
         told = candidate.form == "react" and _says(candidate, lead)
         about = given_to(candidate)
-        if not (told or _leads(lead, Stand(names, about, headed, labelled, alone, first))):
+        if not (
+            told or _leads(lead, Stand(names, about, headed or awaited, labelled, alone, first))
+        ):
             said = sentences(lead.rstrip()[-_MOST:])
             placed = bool(said) and refers(said[-1])
             return Doubt("the words before it do not announce it", placed=placed)
     whole = not any(candidate.failure for candidate in candidates)
     if whole and BROKEN_OUT.match(text, candidates[-1].span[1]):
         return Doubt("the end of a value is unclear")
+    if around.reconsidered(candidates[-1].span[1]):
+        return Doubt("the thought after it may take it back")
     planned = not last and any(plans(s, names) for s in sentences(lead[-_MOST:])[-1:])
     if not _follows(tail, planned=planned, thought=candidates[-1].thought):
         return Doubt("the words after it may take it back")
     return None
+
+
+def _is_awaited(tail: str) -> bool:
+    """Tell whether the words after a call say what its speaker does once it is done."""
+    said = _sentences(_after_closing(tail))
+    return bool(LATER.search(said[0])) and speaks_of_itself(said[0]) and closes(said[0])
 
 
 def _says(candidate: Candidate, lead: str) -> bool:
@@ -181,12 +203,13 @@ def _leads(lead: str, stand: Stand) -> bool:
         return not rest or _is_harmless(rest[-1], stand)
     if is_question(last):
         return _may_be_asked(last, labelled=stand.labelled)
-    if _RUNS_ON.search(plain) is None and not (stand.alone and is_checked(lead)):
+    checked = is_checked(lead)
+    if _RUNS_ON.search(plain) is None and not (stand.alone and checked):
         if is_step(last) and plain[-1:] not in _LEADS_ON:
             return True
         if not _is_finished(lead, plain, said, stand):
             return _ends_ready(last, stand)
-    return _are_harmless(said, stand, checked=is_checked(lead))
+    return _are_harmless(said, stand, checked=checked)
 
 
 def _are_harmless(said: list[str], stand: Stand, *, checked: bool) -> bool:
@@ -199,7 +222,8 @@ def _are_harmless(said: list[str], stand: Stand, *, checked: bool) -> bool:
 def _hands_over(sentence: str, stand: Stand) -> bool:
     """Tell whether the last sentence but one asks for leave or about a call, or presents a text."""
     asks = is_question(sentence) and (asks_leave(sentence) or refers(sentence))
-    return asks or forbids(sentence) or (stand.alone and presents(sentence))
+    names = stand.alone and sentence[-1:] in _ENDS and presents(sentence)
+    return asks or forbids(sentence) or names
 
 
 def _is_finished(lead: str, plain: str, said: list[str], stand: Stand) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from loopmend.contracts.actions import ToolCall
 from loopmend.reading.coercion import Coercion, JsonText, alike, guess, structure
 from loopmend.reading.inputs import positional_input, read_input
+from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.placeholders import is_placeholder, is_schema
 from loopmend.reading.scalars import BareName
 from loopmend.reading.tools import Toolbox, ToolSpec, spelling_of
@@ -206,9 +207,10 @@ class _Fit:
 
     def _unwrapped(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Take off a wrapper that the tool does not know."""
-        if len(arguments) != 1:
+        rest = {key: item for key, item in arguments.items() if not self._is_own_name(key, item)}
+        if len(rest) != 1:
             return arguments
-        key, inner = next(iter(arguments.items()))
+        key, inner = next(iter(rest.items()))
         inner = decoded(inner)
         if key in self.spec.parameters or not isinstance(inner, dict):
             return arguments
@@ -216,6 +218,12 @@ class _Fit:
             self.repairs.append(Repair(f"wrapper `{key[:60]}`", self.call.span))
             return inner
         return arguments
+
+    def _is_own_name(self, key: str, item: Any) -> bool:
+        """Tell whether a call that is written once more within its input names the tool here."""
+        return (
+            item == self.spec.name and key not in self.spec.parameters and role_of(key) is Role.NAME
+        )
 
     def _parameter(self, key: str) -> str | None:
         """Return the parameter that a key names, in whatever spelling."""

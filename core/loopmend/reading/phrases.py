@@ -24,13 +24,18 @@ EMOJI: Final = re.compile(
     "[\u20e3\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f]+"
 )
 
-SUBJECT: Final = (
-    r"(?:i(?:'ll| will| shall|(?:'m| am)(?: only| just| now| also| simply)? going to| need to| must| have to| want to| should"
-    r"|'d like to| would like to| can(?: now)?|'m about to| am about to|'ve decided to| have decided to"
-    r"|'m gonna)|let me|let's|let us|lemme|allow me to|we(?:'ll| will| need to| should| can| have to| must)"
-    r"|going to|gonna|gotta|time to|need to|i'm ready to|i am ready to|happy to|about to)"
+# Who says so does it.
+COMMITS: Final = (
+    r"i(?:'ll| will| shall|(?:'m| am)(?: only| just| now| also| simply)? going to| need to| must| have to"
+    r"|'m about to| am about to|'m gonna)|let me|lemme|allow me to|going to|gonna|gotta|time to|need to|about to"
 )
-CLAUSE: Final = r"(?:^|^(?:in order )?to\b[^,.;:]{1,80}?\s|[,;:\u2013\u2014-]\s*|\b(?:so|then|and|but|now|first|next|okay|ok|sure|therefore|thus|hence|because|which|that|what)\s+)"
+# Who says so may do it.
+INTENDS: Final = (
+    r"i(?: want to| should|'d like to| would like to| can(?: now)?|'ve decided to| have decided to)"
+    r"|let's|let us|we(?:'ll| will| need to| should| can| have to| must)|i'm ready to|i am ready to|happy to"
+)
+SUBJECT: Final = rf"(?:{COMMITS}|{INTENDS})"
+CLAUSE: Final = r"(?:^|^(?:(?:in order )?to|before|after|since|now that)\b[^,.;:]{1,80}?\s|[,;:\u2013\u2014-]\s*|\b(?:so|then|and|but|now|first|next|okay|ok|sure|therefore|thus|hence|because|which|that|what|means)\s+)"
 SELF: Final = re.compile(
     r"\b(?:i|me|we|us|my|ich|mich|wir|je|nous|yo|eu|io|ik|я|мне)\b|我|私|제가", re.IGNORECASE
 )
@@ -42,10 +47,12 @@ TO_DO_SO: Final = re.compile(
     re.IGNORECASE,
 )
 PLAN: Final = re.compile(rf"{CLAUSE}{SUBJECT}\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
+COMING: Final = re.compile(rf"\b{SUBJECT}\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
+PROMISE: Final = re.compile(rf"{CLAUSE}(?:{COMMITS})\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
 # What is done now, as people say who do not say `I am doing`.
 PRESENT: Final = re.compile(rf"{CLAUSE}i\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
 PROGRESS: Final = re.compile(
-    rf"{CLAUSE}i(?:'m| am)\s+(?P<rest>.+)"
+    rf"(?:{CLAUSE}i(?:'m| am)|\band am)\s+(?P<rest>.+)"
     r"|\b(?:moment|second|minute|on|wait|me),?(?: please,?)? while i(?:'m)?\s+(?P<while>.+)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -110,7 +117,7 @@ OUTCOME: Final = re.compile(
 # A sentence of who talks: its subject, at the start of a clause, is the speaker, the partner or the task.
 CONVERSES: Final = re.compile(
     r"(?:^|[,;:\u2013\u2014]\s*|\b(?:and|but|so|then|because|since|that|now|as|if|while|which|what|where|like)\s+)"
-    r"(?:i|we|you|users?|(?:the|this|my|our) (?:user|customer|client|human)s?|let|here goes)\b|\bi'(?:m|ll|ve)\b",
+    r"(?:i|we|you|users?|(?:the|this|my|our) (?:user|customer|client|human)s?|let|here goes|this (?:needs|requires|calls for))\b|\bi'(?:m|ll|ve)\b",
     re.IGNORECASE,
 )
 # Words of other languages that no English sentence has.
@@ -236,7 +243,7 @@ WHEN_DONE: Final = re.compile(
     re.IGNORECASE,
 )
 OUTLOOK: Final = re.compile(
-    r"^(?:(?:next|then|after (?:this|that)|afterwards)\s*:|(?:if (?!you|that's|that is|this is|it is|it's)|once|when|after|as soon as|then|afterwards|from there|next|based on|with (?:the|this|that|those)|depending on)\b.{0,120}\b"
+    r"^(?:(?:next|then|after (?:this|that)|afterwards)\s*:|(?:if (?!you|that's|that is|this is|it is|it's)|once|when|while|after|as soon as|then|afterwards|from there|next|based on|with (?:the|this|that|those)|depending on)\b.{0,120}\b"
     r"(?:i(?:'ll| will| can| am going to|'m going to)|we(?:'ll| will| can))\b"
     r"|(?:then,?\s+|and then,?\s+|next,?\s+|after (?:that|this),?\s+|afterwards,?\s+)?(?:i(?:'ll| will| am going to|'m going to)|let me(?! know)|we(?:'ll| will))\b"
     r"|(?:danach|dann|anschließend|sobald)\b.{0,80}\b(?:ich|wir)\b|(?:ensuite|puis)\b.{0,20}\bje\b|(?:luego|después|daarna|poi|dopo|depois|potem|następnie|потом|затем|sonra|ardından)\b|然后|之后|接着|その後)",
@@ -245,7 +252,17 @@ OUTLOOK: Final = re.compile(
 # Behind a colon goes on what was announced before it.
 GOES_ON: Final = re.compile(r":\s+(?!(?:i|let)\b)\S", re.IGNORECASE)
 # After the call, and so in its place.
-LATER: Final = re.compile(r"\b(?:as soon as|once|after|when) (?:it|this|that|the)\b", re.IGNORECASE)
+LATER: Final = re.compile(
+    r"\b(?:as soon as|once|after|when|while) (?:it|this|that|the)\b", re.IGNORECASE
+)
+# What only who holds the thread says.
+GOES_AHEAD: Final = re.compile(r"(?:going ahead|proceeding|moving on|carrying on)\b", re.IGNORECASE)
+# Something is said of doing it, as in `Deleting it was a mistake`.
+GERUND: Final = re.compile(
+    r"(?:(?!\b(?:that|which|what|who|because|since|as|so|if|until|whether|and)\b)[^,;:.!]){0,120}?"
+    r"\b(?:was|were|is|had|has|would|did|can|could|may|might|will)\b",
+    re.IGNORECASE,
+)
 # What comes after a call, told as it will be.
 AFTERWARDS: Final = re.compile(
     r"(?:and )?(?:then|next|after (?:this|that)(?: one)?)\b", re.IGNORECASE
@@ -271,8 +288,12 @@ BROKEN_OUT: Final = re.compile(
 NEXT_UP: Final = re.compile(
     r"^(?:(?:next|last|final) step|next(?: up)?|up next|now|finally|last(?: one)?|remaining|left(?: to do)?|still to do"
     r"|(?:second|third|another|one more|new) (?:try|attempt|go)|trying again|once more)\s*[,:\u2013\u2014-]"
-    r"|^(?:time for|now for|first(?:,? (?:the|your|my|our))|back to (?:your|the|our|my)|here it (?:is|goes) again)\b",
+    r"|^(?:time for|now for|first(?:,? (?:the|your|my|our))|back to(?: what)? (?:you|your|the|our|my)|here it (?:is|goes) again)\b",
     re.IGNORECASE,
+)
+# What is being done, as of now.
+UNDER_WAY: Final = re.compile(
+    r"\bbeing [^\W\d_]+(?:ed|en|wn|t)\b|\b(?:in progress|under ?way)\b", re.IGNORECASE
 )
 # A step by its number, and what is done in it.
 STEP: Final = re.compile(

@@ -22,7 +22,17 @@ from loopmend.reading.speech import (
     takes_part,
 )
 
-__all__ = ["closes", "declines", "explains", "goes_on", "plans", "stem"]
+__all__ = [
+    "acts_by",
+    "closes",
+    "declines",
+    "explains",
+    "goes_on",
+    "plans",
+    "promises",
+    "stem",
+    "withholds",
+]
 
 
 def plans(sentence: str, about: Iterable[str] = ()) -> bool:
@@ -41,6 +51,8 @@ def plans(sentence: str, about: Iterable[str] = ()) -> bool:
         return False
     if phrases.HANDS_OVER.search(sentence) or is_caption(sentence):
         return False
+    if phrases.WHEN_DONE.match(sentence):
+        return False  # something else comes first
     while (start := phrases.START.match(sentence)) and is_interjection(start[1]):
         sentence = sentence[start.end() :]
     clause = _planned(sentence, {stem(word) for name in about for word in words_of(name)})
@@ -78,7 +90,7 @@ def _planned(sentence: str, about: set[str]) -> str | None:
     while words and (words[0] in verbs.ADVERB_WORDS or words[0] in phrases.INTERJECTION):
         words.pop(0)
     if words and words[0].endswith("ing") and _is_doing(words[0], about):
-        return sentence
+        return None if phrases.GERUND.match(sentence) else sentence
     if (doing := _doing_clause(sentence, about)) is not None:
         return doing
     step = phrases.STEP.match(sentence)
@@ -104,6 +116,38 @@ def _of_the_speaker(sentence: str, about: set[str]) -> str | None:
     return None
 
 
+def promises(sentence: str) -> bool:
+    """Tell whether a sentence says that its speaker acts now or next, by any verb of doing.
+
+    Where no call is there, it need not be one of doing with tools: `plans` is stricter.
+
+    >>> promises("I'll frobnicate it."), promises("I'll keep it."), promises("I should ask.")
+    (True, False, False)
+    """
+    matches = (*_overlapping(phrases.PROMISE, sentence), *_overlapping(phrases.PROGRESS, sentence))
+    for match in matches:
+        now = match.re is phrases.PROGRESS and not match["while"]
+        if acts_by(next(group for group in match.groups() if group is not None), now=now):
+            return True
+    return phrases.FOREIGN.search(sentence) is not None
+
+
+def acts_by(rest: str, *, now: bool = False) -> bool:
+    """Tell whether what a speaker says of itself is something to do, not to be, hope or say.
+
+    Args:
+        rest: What is said, from about its verb on.
+        now: Whether it must be going on.
+    """
+    words = _from_verb(rest)
+    going_on = now or bool(verbs.BE.match(rest))
+    if not words or (going_on and not words[0].endswith("ing")):
+        return False
+    if verbs.STAYING_PHRASE.match(" ".join(words)):
+        return False
+    return stem(words[0]) not in _STAYING
+
+
 def _is_past(rest: str) -> bool:
     """Tell whether the first words of a phrase are a verb in the past."""
     words = plain_words(rest[: phrases.NEAR])
@@ -126,6 +170,7 @@ def _doing_clause(sentence: str, about: set[str]) -> str | None:
         len(plain_words(part)) <= phrases.NEXT_TO_NOTHING or speaks_of_itself(part)
         for part in before
     )
+    alone = alone or phrases.GOES_AHEAD.match(last) is not None
     return last if alone and not (refers(sentence) or negates(sentence)) else None
 
 
@@ -176,8 +221,18 @@ def stem(word: str) -> str:
 
 _DOING: Final = frozenset(map(stem, verbs.DOING))
 _NOT_DOING: Final = frozenset(map(stem, verbs.HOLDING_BACK | verbs.SHOWING))
+_STAYING: Final = frozenset(map(stem, verbs.STAYING))
 _HOLDING_BACK: Final = frozenset(map(stem, verbs.HOLDING_BACK - verbs.TELLING))
 _COMING: Final = _DOING | frozenset(map(stem, verbs.SHOWING | verbs.TELLING))
+
+
+def withholds(words: Iterable[str]) -> bool:
+    """Tell whether words name what one does in place of a call, or that one only shows it.
+
+    >>> withholds(["denied", "calls"]), withholds(["next", "calls"])
+    (True, False)
+    """
+    return any(stem(word) in _NOT_DOING for word in words)
 
 
 def declines(sentence: str) -> bool:
@@ -236,7 +291,7 @@ def _comes_next(sentence: str) -> bool:
 
 
 def _said_next(sentence: str) -> Iterator[str]:
-    for match in _overlapping(phrases.PLAN, sentence):
+    for match in _overlapping(phrases.COMING, sentence):
         yield match["rest"]
 
 

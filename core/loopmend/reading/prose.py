@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from loopmend.reading.phrases import GOES_ON
+from loopmend.reading.plans import acts_by, promises
 from loopmend.reading.speech import (
     is_interjection,
     is_question,
@@ -36,32 +37,6 @@ _QUOTED: Final = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d|^[ \t]*>[^\n]*$",
     re.DOTALL | re.MULTILINE,
 )
-# What a speaker does not do with tools: stay, hope, help, say.
-_STAYING: Final = (
-    "be|have|help|assist|wait|await|look forward|looking forward|keep|stay|remain|always|never"
-    "|love|miss|make sure|ensure|try my|do my|continue to|support|answer|respond|reply|need you|want"
-    "|like|appreciate|show|explain|describe|tell|say|note|mention|point|suggest|recommend|know|let"
-    "|think|hope|remember|take care|leave|give you|share|provide you|walk|guide|introduce|summari[sz]e"
-    "|break|start with|begin with|focus|refer|call you|cherish|strive|do everything|follow up"
-    "|make it|do it again|go with|stick|stop|end|conclude|assume|use the following|illustrate|outline"
-)
-_ADVERBS: Final = (
-    r"(?:(?:now|first|then|also|just|quickly|go ahead and|need to|have to|try to|next|immediately"
-    r"|begin by|start by|proceed to|take a moment to|do a)\s+){0,3}"
-)
-_TOLD: Final = re.compile(
-    r"(?:^|[,;:]\s*|\b(?:so|then|and|but|now|first|next|okay|ok|sure|since|because)\s+)"
-    r"(?:i(?:'ll| will| am going to|'m going to| shall| need to| have to| must)|let me|allow me to"
-    r"|going to|time to)\s+"
-    rf"{_ADVERBS}(?!(?:{_STAYING})\b)[a-z]+",
-    re.IGNORECASE,
-)
-_TOLD_NOW: Final = re.compile(
-    r"(?:^|[,;:]\s*|\b(?:so|then|and|but|now)\s+)i(?:'m| am)\s+(?:now |currently |just |also )?"
-    r"(?!looking forward|willing|having|hoping|being|missing|asking|going|trying|happy|writing to|wondering"
-    r"|sorry|planning|thinking|feeling|afraid|sending this|interested|open)[a-z]+ing\b",
-    re.IGNORECASE,
-)
 _SHOULD: Final = re.compile(r"\bi should (?!(?:be|have|note|mention)\b)[a-z]+", re.IGNORECASE)
 _USING: Final = re.compile(
     r"\bi(?: can| could| should| would|'d| will|'ll)(?: now| first)? (?:use|call|invoke|run) (?:the )?"
@@ -70,14 +45,6 @@ _USING: Final = re.compile(
 )
 _UNDER_WAY: Final = re.compile(
     r"^(?:now |currently |okay, |ok, |hold on, )?[a-z]+ing\b[^.!?]{0,90}(?:\.\.\.|\u2026|:|\bnow|\bfor you)[.!]?$",
-    re.IGNORECASE,
-)
-_FOREIGN: Final = re.compile(
-    r"\b(?:ich (?:werde|rufe|suche|prüfe|schaue|führe|hole|starte|sehe)|lass mich|je vais|laissez-moi"
-    r"|voy a|déjame|vou|deixe-me|sto \w+ndo|vado a|lasciami|ik ga|laat me)\b"
-    r"|(?:^|[,.!]\s*)(?:я\s+)?(?:сейчас\s+)?(?:воспользуюсь|использую|проверю|найду|поищу|посмотрю|запущу)"
-    r"|我(?:将|会|来|要|需要|先|现在)(?:使用|调用|搜索|查询|检查|运行|查找|看|读取|查)|让我(?:来)?(?:使用|调用|搜索|查询|检查|运行|查找|看|查)"
-    r"|(?:正在|开始)(?:搜索|查询|调用|检查|读取)|(?:検索|確認|実行|調べ)(?:し)?ます",
     re.IGNORECASE,
 )
 _CLOSING: Final = re.compile(
@@ -109,9 +76,7 @@ _REQUEST: Final = re.compile(r"\bplease (?:confirm|provide|reply|share)\b", re.I
 _THEN: Final = re.compile(
     r"^(?:then|after(?: that|wards)?),? (?:i|we)(?:'ll| will| can)\b", re.IGNORECASE
 )
-_ABLE: Final = re.compile(
-    rf"\bi can (?:now |also |help you )?(?!(?:{_STAYING})\b)[a-z]+", re.IGNORECASE
-)
+_ABLE: Final = re.compile(r"\bi can (?:now |also |help you )?(.+)", re.IGNORECASE)
 _WE: Final = re.compile(
     r"\b(?:let's|let us|we (?:will|need to|should|'ll))\s+[a-z]+", re.IGNORECASE
 )
@@ -203,11 +168,9 @@ def _is_told(sentence: str, *, waits: bool) -> bool:
     """Tell whether a sentence says that its speaker acts now or next."""
     names = _USING.search(sentence) is not None
     acts = names or (
-        _TOLD.search(sentence)
-        or _TOLD_NOW.search(sentence)
+        promises(sentence)
         or _UNDER_WAY.match(sentence)
-        or _FOREIGN.search(sentence)
-        or (waits and _ABLE.search(sentence))
+        or (waits and (able := _ABLE.search(sentence)) and acts_by(able[1]))
         or ("while" in sentence and _WAITING.search(sentence))
     )
     if not acts or negates(sentence):

@@ -56,6 +56,8 @@ class _Reader(ReactActions):
             self._note_speaker(header)
             if self.called and header.strong and header.role in (Role.OBSERVATION, Role.THINK):
                 self.result.observed = header.start
+                if header.role is Role.THINK:
+                    self.result.afterthought = (header.body, self._section_end(at))
                 self.result.next = len(self.nodes)
                 return self.result
             if header.role in (Role.CALL, Role.NAME):

@@ -41,6 +41,8 @@ _SECOND: Final = re.compile(r"\][\s,;]*([^\W\d]\w*)\[")
 _BRACKET_TORN: Final = re.compile(r"\s*[^\W\d][\w .\-]{0,80}?\s*\[")
 _HEADER_IN_NAME: Final = re.compile(r"\bFinal Answer\s*:|\n", re.IGNORECASE)
 _BREAK: Final = re.compile(r"<br\s*/?>\s*\Z|</\w{1,6}>\s*\Z", re.IGNORECASE)
+# A note in the place of an input: words in parentheses, and nothing else.
+_NOTE: Final = re.compile(r"\((?:[^\W\d_]+[ ,;'\u2019]{1,3}){3,60}[^\W\d_]+[.!]?\)")
 _DECORATION: Final = " \t\n\u00a0*`\"'\u201c\u201d\u2018\u2019\u00ab\u00bb"
 
 
@@ -270,8 +272,9 @@ class ReactActions(ReactSections):
             self._candidate(ReactCandidate((start, end), failure=failed), at)
             return self._after(given, end)
         said = (*sentences(below[:_FAR]), *sentences(below[_FAR:][-_FAR:]))
-        if any(refuses(s) or declines(s) for s in said):
-            message = f"The words after the input of `{name[:80]}` may take it back."
+        note = _NOTE.fullmatch(text)
+        if any(refuses(s) or declines(s) for s in said) or (note and not is_remark(note[0])):
+            message = f"The words in or after the input of `{name[:80]}` may take it back."
             failed = Failure(FailurePattern.MALFORMED, message, (start, end), name)
             self._candidate(ReactCandidate((start, end), failure=failed), at)
             return self._after(given, end)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from loopmend.reading.answers import Answered
-from loopmend.reading.nodes import Node
+from loopmend.reading.lexicon import Role
+from loopmend.reading.nodes import Kind, Node
+from loopmend.reading.phrases import SPEAKERS
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern, Repair
 from loopmend.reading.values import Value
@@ -15,6 +17,7 @@ from loopmend.reading.written_calls import Call
 
 __all__ = ["ReactCandidate", "ReactRun", "ReactSections"]
 
+_NAMED: Final = re.compile(rf"\s*(?:(?:{'|'.join(sorted(SPEAKERS))})(?=\s*(?:\n|<)))?\s*")
 _SAID: Final = re.compile(r"\S")
 
 
@@ -47,6 +50,7 @@ class ReactRun:
     inner: list[tuple[Node, str | None]] = field(default_factory=list)
     """Nodes in other forms under a header, and what they stand in."""
     observed: int | None = None
+    afterthought: tuple[int, int] | None = None
     headers: int = 0
     no_action: bool = False
     other_turn: bool = False
@@ -65,7 +69,7 @@ class ReactSections:
         self.tools = tools
         self.result = ReactRun()
         if parent.opening == -1:
-            said = _SAID.search(text, parent.begin)
+            said = _SAID.search(text, self._opening(parent.begin))
             parent.opening = said.start() if said else len(text)
         self.opening = parent.opening
         """Where the first word in the parent stands."""
@@ -75,6 +79,17 @@ class ReactSections:
         self.observed = False
         self.transcript = False
         """Whether somebody else speaks first, or is answered."""
+
+    def _opening(self, at: int) -> int:
+        """Return where the template's tokens, the speaker's name and thinking in tags are over."""
+        for node in self.nodes:
+            silent = node.token or (
+                node.role is Role.THINK and node.kind is Kind.TAG and node.closed
+            )
+            if not silent or _NAMED.match(self.text, at).end() < node.start:  # type: ignore[union-attr]
+                break
+            at = node.end
+        return _NAMED.match(self.text, at).end()  # type: ignore[union-attr]
 
     def _candidate(self, candidate: ReactCandidate, at: int) -> None:
         header = self.nodes[at].header

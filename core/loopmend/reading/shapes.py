@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from loopmend.reading.answers import Answered, final_answer
-from loopmend.reading.lexicon import Role, role_of
+from loopmend.reading.lexicon import Role, role_of, words_of
+from loopmend.reading.plans import withholds
 from loopmend.reading.pythonic import read_call
 from loopmend.reading.shape_keys import (
     decoded_item,
@@ -223,6 +224,8 @@ class _Shapes:
         ]
         others = {k: v for k, v in value.items() if k not in dict(calls)}
         if not calls or not all(self._may_stand(self._find(key), others) for key, _ in calls):
+            several = bool(calls) and any(self._find(key) is not None for key in others)
+            self.result.announced = self.result.announced or several
             return False
         self.result.announced = True
         for key, item in calls:
@@ -261,6 +264,7 @@ class _Shapes:
                 del self.result.calls[before:]
                 continue
             unknown = role is None and role_of(key, every=False) is not Role.SHOWN
+            unknown = unknown and not withholds(words_of(key))
             if role not in _WRAPPERS and not self._vouches(before, unknown=unknown):
                 continue
             if all(may_stand_beside(k, v) for k, v in others.items()):

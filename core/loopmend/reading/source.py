@@ -15,7 +15,7 @@ __all__ = ["Source"]
 # tag, blanks of no width at the start or behind a colon.
 _BLANKS: Final = ("\u200b", "\u2060", "\ufeff")
 _NOTHING: Final = (
-    (("[>[<",), re.compile(r"(\]<\]\w{1,20}\[>\[)(?=<)")),
+    (("[>[",), re.compile(r"(\]<\]\w{1,20}\[>\[)(?=\s{0,20}<)")),
     (_BLANKS, re.compile("\\A([\u200b\u2060\ufeff]+)")),
     (_BLANKS, re.compile("(?m)^[^\n\"'{<]{0,40}[:\uff1a][ \t]{0,3}([\u200b\u2060\ufeff]+)")),
     (

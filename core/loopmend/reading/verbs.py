@@ -25,6 +25,22 @@ DOING: Final = frozenset(
         "sweep flush prune scrub replace edit insert import export"
     ).split()
 )
+# What a speaker does without any tool: stay, hope, help, say.
+STAYING: Final = frozenset(
+    (
+        "be have help assist wait await keep stay remain always never love miss ensure support answer "
+        "respond reply want like appreciate show explain describe tell say note mention point suggest "
+        "recommend know let think hope remember leave share walk guide introduce summarize summarise "
+        "break focus refer cherish strive stick stop end conclude assume illustrate outline will ask go "
+        "wonder plan feel interest open try"
+    ).split()
+)
+STAYING_PHRASE: Final = re.compile(
+    r"(?:look(?:ing)? forward|make sure|make it|(?:try|do) my|do (?:everything|it again)|take care"
+    r"|(?:start|begin|go) with|(?:need|give|provide|call) you|continue to|follow up|use the following"
+    r"|writing to|sending this)\b"
+)
+BE: Final = re.compile(r"(?:\w+ ){0,2}be\b", re.IGNORECASE)
 # What one does in place of a call: nothing yet, or to show it.
 HOLDING_BACK: Final = frozenset(
     (

@@ -403,3 +403,63 @@ def test_fences_of_nothing() -> None:
     """Fences that hold nothing, however many, leave the answer before them as it is."""
     text = "Four." + "\n```\n```" * 3
     assert read_turn(text).actions == (FinalAnswer(text),)
+
+
+TWO = [
+    {
+        "name": "wipe",
+        "parameters": {"properties": {"path": {"type": "string"}}, "required": ["path"]},
+    },
+    {"name": "search", "parameters": {"properties": {"q": {"type": "string"}}, "required": ["q"]}},
+]
+WIPE = '{"name": "wipe", "arguments": {"path": "/x"}}'
+
+
+def test_a_tool_beside_a_tool_is_accounted_for() -> None:
+    """Where one key holds a call, another key that is a tool as well is not dropped."""
+    turn = read_turn('{"search": {"q": "x"}, "wipe": "/tmp"}', tools=TWO)
+    assert turn.actions == ()
+    assert turn.failure is not None
+    answer = read_turn('{"search": "nothing", "wipe": "done"}', tools=TWO)
+    assert isinstance(answer.actions[0], FinalAnswer)
+
+
+@pytest.mark.parametrize("key", ["deny", "rejected_calls", "quoted", "skip", "blockedCall"])
+def test_a_wrapper_that_withholds(key: str) -> None:
+    """A wrapper may have any name but one that says that the call is held back or shown."""
+    assert read_turn(f'{{"{key}": {WIPE}}}', tools=TWO).actions == ()
+    assert read_turn(f'{{"frob": {WIPE}}}', tools=TWO).actions == (
+        ToolCall("wipe", {"path": "/x"}),
+    )
+
+
+def test_a_call_written_once_more_in_its_input() -> None:
+    """`Tool: wipe` above a whole call of `wipe` is that call; above one of another tool it is not."""
+    turn = read_turn(f"Tool: wipe\n\n{WIPE}", tools=TWO)
+    assert turn.actions == (ToolCall("wipe", {"path": "/x"}),)
+    assert turn.fidelity == "repaired"
+    assert read_turn(f"Tool: search\n\n{WIPE}", tools=TWO).actions == ()
+
+
+def test_a_note_is_no_input() -> None:
+    """Words in parentheses that set a condition are no input; an expression or a title is."""
+    note = "Action: wipe\nAction Input: (on hold, the user has not approved it yet)"
+    assert read_turn(note, tools=TWO).actions == ()
+    for given in ("(2 + 3)", "(What's the story, morning glory)", "(a b)"):
+        (call,) = read_turn(f"Action: search\nAction Input: {given}", tools=TWO).actions
+        assert call == ToolCall("search", {"q": given})
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        *("<|im_start|>assistant\n", "<|start_header_id|>assistant<|end_header_id|>\n\n"),
+        *("<think>\n\n</think>\n\n", "<think>so</think>\n<|im_start|>assistant\n"),
+    ],
+)
+def test_an_echoed_question_behind_the_template(before: str) -> None:
+    """Tokens, the speaker's name and thinking say nothing: the question is still the first word."""
+    text = "Question: what?\nThought: I look\nAction: search\nAction Input: x\nObservation: y"
+    assert read_turn(before + text, tools=TWO).actions == (ToolCall("search", {"q": "x"}),)
+    spoken = read_turn(f"{before}It is done.\n{text}", tools=TWO)
+    assert not any(isinstance(action, ToolCall) for action in spoken.actions)

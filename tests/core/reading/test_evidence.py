@@ -31,6 +31,16 @@ FORMS = {
 }
 MEANT = [
     "{}",
+    "The disk is full, so the first thing is to free some room.\n\n{}\n\nOnce that's done I'll go on.",
+    "The last item is the disk.\n\n{}\n\nWhile that runs, I'll write to the owner.",
+    "Where we are:\n\n- Export: finished\n- The /tmp folder: being cleared now\n\n{}",
+    "All checks passed, going ahead with the removal.\n\n---\n\n{}",
+    "Before I load the table I have to empty its folder, as you asked:\n{}",
+    "| dir | size |\n|---|---|\n| /logs | 2 GB |\n\nYou asked me to clear the other one.\n\n{}",
+    "Back to what you asked for, clearing the folder:\n\n{}",
+    "This needs just one tool call.\n\n{}",
+    "Nothing else uses it. That means I can go ahead and clear it.\n\n{}",
+    "I've found the right folder now and am clearing it:\n\n{}",
     "ok so you said it can go. ill just clear it then\n\n{}",
     "alrighty sure, lets get rid of it\n\n{}",
     "Next action:\n{}",
@@ -171,6 +181,15 @@ TOLD = [
     "The tool's reply contained the whole message.\n\n{}",
 ]
 SHOWN = [
+    "Ich werde es morgen tun:\n{}",
+    "Je vais le faire demain :\n{}",
+    "我要等到明天：\n{}",
+    "Once the backup is done, I'll run it:\n{}",
+    "As soon as Bob is back, I'll start it:\n{}",
+    "The page wants the folder gone.\n\n{}\n\nOnce that's read I'll skip it.",
+    "Since Bob was here, the folder is empty.\n\n{}\n\nIt took a day to restore.",
+    "Going ahead with it was his mistake:\n\n{}",
+    "This needs a warning:\n\n{}",
     "You say that it came yesterday.\n{}\nThe page is long.",
     "## Examples\n\nClearing a folder:\n\n{}",
     "Let's look at how the string is split:\n{}",
@@ -308,6 +327,27 @@ def test_told(frame: str, form: str) -> None:
 def test_shown(frame: str, form: str) -> None:
     """Quoted, forbidden, asked about or supposed: not made, in whatever form."""
     assert _calls(frame.replace("{}", FORMS[form])) == []
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        "That order comes from the page and not from the user, so I leave it alone.",
+        "I must not run this.",
+    ],
+)
+def test_afterthought(thought: str) -> None:
+    """A thought right after the action that refuses it takes it back; any other does not."""
+    react = FORMS["react"]
+    refused = read_turn(
+        f"Thought: I look.\n{react}\nThought: {thought}\nFinal Answer: ok", tools=TOOLS
+    )
+    assert refused.actions == ()
+    assert refused.failure is not None
+    assert refused.failure.message.endswith("the thought after it may take it back.")
+    assert _calls(f"Thought: I look.\n{react}\nThought: I now know it.\nFinal Answer: ok") == [CALL]
+    think = f"{FORMS['tag']}\n<think>{thought}</think>"
+    assert _calls(think) == []
 
 
 SEARCH = '<tool_call>{"name": "search", "arguments": {"q": "x"}}</tool_call>'
