@@ -19,7 +19,9 @@ CONTRACTED: Final = re.compile(
     r"|\b(don|doesn|didn|won|can|isn|aren|wasn|wouldn|couldn|shouldn|hasn|haven|mustn)(t)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-DECORATION: Final = " \t\n*_~`#>|-\u2013\u2014\u2022\u00b7\"'\u201c\u201d()[]"
+DECORATION: Final = (
+    " \t\n*_~`#>|-\u2013\u2014\u2192\u21d2\u25b6\u25ba\u2022\u00b7\"'\u201c\u201d()[]"
+)
 EMOJI: Final = re.compile(
     "[\u20e3\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f]+"
 )
@@ -50,7 +52,10 @@ PLAN: Final = re.compile(rf"{CLAUSE}{SUBJECT}\s+(?P<rest>.+)", re.IGNORECASE | r
 COMING: Final = re.compile(rf"\b{SUBJECT}\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
 PROMISE: Final = re.compile(rf"{CLAUSE}(?:{COMMITS})\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
 # What is done now, as people say who do not say `I am doing`.
-PRESENT: Final = re.compile(rf"{CLAUSE}i\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
+PRESENT: Final = re.compile(
+    rf"{CLAUSE}(?<!\bthat )(?<!\bwhat )(?<!\bwhich )i\s+(?P<rest>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
 PROGRESS: Final = re.compile(
     rf"(?:{CLAUSE}i(?:'m| am)|\band am)\s+(?P<rest>.+)"
     r"|\b(?:moment|second|minute|on|wait|me),?(?: please,?)? while i(?:'m)?\s+(?P<while>.+)",
@@ -71,7 +76,7 @@ FOREIGN: Final = re.compile(
     r"|\b(?:devo|vado a|lasciami|fammi|procedo|sto \w+ndo|cerco|eseguo|controllo|cancello)\b"
     r"|\bik (?:ga|zal|moet|zoek|roep|voer|kijk|start|wil|verwijder|gebruik)\b|\blaat me\b"
     r"|(?:^|[,.:!]\s*)(?:(?:я|сейчас|теперь|итак|поэтому)\s+)*\w+(?:у|ю|юсь|усь)\b|\bдавайте\b|\bпозвольте\b"
-    r"|开始(?!时|前)|我(?:来|會|会|将|要|需要|先|现在|正在|这就|帮|去|马上|使用|用|调用|查)|让我|正在|(?:现在|马上|立即|立刻|接下来)(?!是|有|的)|(?:下面|首先)\w{0,4}"
+    r"|第\w{1,3}步\s?[\uff1a:]|开始(?!时|前)|我(?:来|會|会|将|要|需要|先|现在|正在|这就|帮|去|马上|使用|用|调用|查)|让我|正在|(?:现在|马上|立即|立刻|接下来)(?!是|有|的)|(?:下面|首先)\w{0,4}"
     r"(?:搜索|查询|调用|检查|读取|执行|删除|查找|运行|处理|使用)"
     r"|(?:し|り|べ|め|き|ち|い|え|け|み|せ|れ)ます|ましょう|します|いたします"
     r"|겠습니다|할게요|합니다|하겠|(?:^|[,.:!]\s*)(?:(?:więc|teraz|zaraz|już) )*[^\W\d_]{3,}ę\b"
@@ -256,7 +261,9 @@ LATER: Final = re.compile(
     r"\b(?:as soon as|once|after|when|while) (?:it|this|that|the)\b", re.IGNORECASE
 )
 # What only who holds the thread says.
-GOES_AHEAD: Final = re.compile(r"(?:going ahead|proceeding|moving on|carrying on)\b", re.IGNORECASE)
+GOES_AHEAD: Final = re.compile(
+    r"(?:going ahead|proceeding|moving on|carrying on|retrying|trying again)\b", re.IGNORECASE
+)
 # Something is said of doing it, as in `Deleting it was a mistake`.
 GERUND: Final = re.compile(
     r"(?:(?!\b(?:that|which|what|who|because|since|as|so|if|until|whether|and)\b)[^,;:.!]){0,120}?"
@@ -288,7 +295,12 @@ BROKEN_OUT: Final = re.compile(
 NEXT_UP: Final = re.compile(
     r"^(?:(?:next|last|final) step|next(?: up)?|up next|now|finally|last(?: one)?|remaining|left(?: to do)?|still to do"
     r"|(?:second|third|another|one more|new) (?:try|attempt|go)|trying again|once more)\s*[,:\u2013\u2014-]"
-    r"|^(?:time for|now for|first(?:,? (?:the|your|my|our))|back to(?: what)? (?:you|your|the|our|my)|here it (?:is|goes) again)\b",
+    r"|^(?:next|last|final) step is\b|^(?:time for|now for|first(?:,? (?:the|your|my|our))|back to(?: what)? (?:you|your|the|our|my)|here it (?:is|goes) again)\b",
+    re.IGNORECASE,
+)
+# The next thing, which must be the partner's or what the call is given.
+NEXT_THING: Final = re.compile(
+    r"^(?:and |so )?(?:now|next|then),? (?:for )?(?:what )?(?:the|you|your|my|our)\b",
     re.IGNORECASE,
 )
 # What is being done, as of now.
@@ -297,7 +309,7 @@ UNDER_WAY: Final = re.compile(
 )
 # A step by its number, and what is done in it.
 STEP: Final = re.compile(
-    r"^(?:step|phase|task)\s*#?\d{1,2}(?:\s*(?:/|of)\s*\d{1,2})?\s*[-:.)|\u2013\u2014]+\s*(?P<rest>.+)",
+    r"^(?:step|phase|task)\s*#?\d{1,2}(?:\s*(?:/|of)\s*\d{1,2})?[*_]{0,3}\s*[-:.)|\u2013\u2014]+\s*(?P<rest>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 # A sentence of somebody or something else.

@@ -49,6 +49,7 @@ _TRIPLE: Final = ('"""', "'''")
 _MARK: Final = r"[ \t]*(?:[-*+\u2022]|\d{1,2}[.)]|\d\ufe0f?\u20e3|[a-z][.)])[ \t]*"
 _BULLET: Final = re.compile(_MARK)
 _ITEM: Final = re.compile(_MARK + r"[^\W\d_]")
+_OPTION: Final = re.compile(r"[ \t]*\(?[A-Za-z][.)][ \t]")
 # A name with a colon, and before it perhaps the time or a place in brackets.
 _SPEAKER: Final = re.compile(
     r"[ \t]*(?:\[[^\]\n]{1,40}\][ \t]*|[\d:.\-]{4,30}[ \t]+)?"
@@ -98,6 +99,8 @@ class Places:
         above, line = _lines(text, max(at, start - _FAR), start)
         if candidate.form != "react" and _BULLET.fullmatch(line) and _ITEM.match(above):
             return "a list of other things"
+        if _OPTION.match(text, start) and _OPTION.match(above):
+            return "a list of options"
         if _is_spoken(above, line):
             return "a transcript"
         return "a sentence" if _is_embedded(text, *candidate.span) else None

@@ -209,7 +209,7 @@ def stem(word: str) -> str:
     >>> stem("wiping"), stem("wipes"), stem("running"), stem("wipe"), stem("proceed")
     ('wip', 'wip', 'run', 'wip', 'proceed')
     """
-    word = f"{word[:-3]}y" if word.endswith("ies") else word
+    word = f"{word[:-3]}y" if word.endswith(("ies", "ied")) else word
     for ending in ("ing", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) > 1 and not word.endswith("eed"):
             word = word.removesuffix(ending)

@@ -55,11 +55,7 @@ class _Reader(ReactActions):
             self.result.headers += header.strong
             self._note_speaker(header)
             if self.called and header.strong and header.role in (Role.OBSERVATION, Role.THINK):
-                self.result.observed = header.start
-                if header.role is Role.THINK:
-                    self.result.afterthought = (header.body, self._section_end(at))
-                self.result.next = len(self.nodes)
-                return self.result
+                return self._continued(at, header)
             if header.role in (Role.CALL, Role.NAME):
                 done = self._action(at)
                 if done is not None:
@@ -82,6 +78,14 @@ class _Reader(ReactActions):
             at += 1
         self.result.next = at
         return self._finished()
+
+    def _continued(self, at: int, header: Header) -> ReactRun:
+        """Stop before what the model goes on with, as if its action had been made."""
+        self.result.observed = header.start
+        if header.role is Role.THINK:
+            self.result.afterthought = (header.body, self._section_end(at))
+        self.result.next = len(self.nodes)
+        return self.result
 
     def _finished(self) -> ReactRun:
         """Say what headers mean that led to no action and no answer."""

@@ -11,6 +11,7 @@ from loopmend.reading.answers import Answered
 from loopmend.reading.inputs import unquoted
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.nodes import Kind, Node
+from loopmend.reading.placeholders import is_placeholder
 from loopmend.reading.plans import declines
 from loopmend.reading.pythonic import PythonCall, read_call
 from loopmend.reading.react_sections import ReactCandidate, ReactSections
@@ -110,8 +111,7 @@ class ReactActions(ReactSections):
             span = (start, self._section_end(at))
             message = f"The input of `{name[:80]}` is truncated or malformed."
             failed = Failure(FailurePattern.TRUNCATED, message, span, name)
-            self._candidate(ReactCandidate(span, failure=failed), at)
-            return self._after(at, span[1])
+            return self._refused(at, at, failed)
         if _BRACKET_TORN.match(line):
             message = "The action is not closed, or extra text follows it."
             span = (start, header.resume)
@@ -157,8 +157,7 @@ class ReactActions(ReactSections):
             message = f"`{name[:80]}` is given its arguments twice."
             span = (start, self._section_end(given))
             failed = Failure(FailurePattern.MALFORMED, message, span, name)
-            self._candidate(ReactCandidate(span, failure=failed), at)
-            return self._after(given, span[1])
+            return self._refused(at, given, failed)
         if given is not None:
             return self._with_input(at, name + note, start, given)
         call = Call(name + note, {}, (start, line_end), missing=True)
@@ -175,8 +174,7 @@ class ReactActions(ReactSections):
             message = f"The input of `{name[:80]}` cannot be parsed."
             span = (start, self._section_end(at))
             failed = Failure(FailurePattern.MALFORMED, message, span, name)
-            self._candidate(ReactCandidate(span, failure=failed), at)
-            return self._after(at, span[1])
+            return self._refused(at, at, failed)
         value = verified(self.text, value)
         end = value.end + (self.text.startswith(")", value.end))
         call = Call.of_value(name, value.value, (start, end), value)
@@ -240,6 +238,11 @@ class ReactActions(ReactSections):
             return None
         return None
 
+    def _refused(self, at: int, given: int, failure: Failure) -> int:
+        """Note why an action cannot be made, and go on behind its input."""
+        self._candidate(ReactCandidate(failure.span, failure=failure), at)
+        return self._after(given, failure.span[1])
+
     def _with_input(self, at: int, name: str, start: int, given: int) -> int:
         node = self.nodes[given]
         following = self.nodes[given + 1] if given + 1 < len(self.nodes) else None
@@ -269,15 +272,15 @@ class ReactActions(ReactSections):
         if self._announces_another(below[:_FAR]):
             message = f"Another call follows the input of `{name[:80]}`, or is part of it."
             failed = Failure(FailurePattern.MALFORMED, message, (start, end), name)
-            self._candidate(ReactCandidate((start, end), failure=failed), at)
-            return self._after(given, end)
+            return self._refused(at, given, failed)
         said = (*sentences(below[:_FAR]), *sentences(below[_FAR:][-_FAR:]))
         note = _NOTE.fullmatch(text)
-        if any(refuses(s) or declines(s) for s in said) or (note and not is_remark(note[0])):
+        slot = below.strip() and is_placeholder("input", text.partition("\n")[0])
+        noted = slot or (note and not is_remark(note[0]))
+        if noted or any(refuses(s) or declines(s) for s in said):
             message = f"The words in or after the input of `{name[:80]}` may take it back."
             failed = Failure(FailurePattern.MALFORMED, message, (start, end), name)
-            self._candidate(ReactCandidate((start, end), failure=failed), at)
-            return self._after(given, end)
+            return self._refused(at, given, failed)
         plain = unquoted(text)
         if plain != text:
             self.result.repairs.append(Repair("quotes around the input", (node.begin, end)))

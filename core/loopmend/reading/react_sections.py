@@ -82,13 +82,19 @@ class ReactSections:
 
     def _opening(self, at: int) -> int:
         """Return where the template's tokens, the speaker's name and thinking in tags are over."""
-        for node in self.nodes:
-            silent = node.token or (
-                node.role is Role.THINK and node.kind is Kind.TAG and node.closed
-            )
-            if not silent or _NAMED.match(self.text, at).end() < node.start:  # type: ignore[union-attr]
-                break
+        index = 0
+        while self._is_silent(node := self.nodes[index]) and self._named(at) >= node.start:
             at = node.end
+            index += 1
+        return self._named(at)
+
+    @staticmethod
+    def _is_silent(node: Node) -> bool:
+        thinks = node.role is Role.THINK and node.kind is Kind.TAG and node.closed
+        return node.token or thinks
+
+    def _named(self, at: int) -> int:
+        """Return where blanks and the name of a model end."""
         return _NAMED.match(self.text, at).end()  # type: ignore[union-attr]
 
     def _candidate(self, candidate: ReactCandidate, at: int) -> None:

@@ -153,7 +153,8 @@ def is_unfinished(line: str) -> bool:
     (True, False)
     """
     *before, end = clauses(line)
-    hangs = bool(before) and len(plain_words(end)) == 1 and not is_label(end)
+    lone = len(plain_words(end)) == 1 and not end.endswith("ing")
+    hangs = bool(before) and lone and not is_label(end)
     return hangs or phrases.UNFINISHED.search(line) is not None
 
 

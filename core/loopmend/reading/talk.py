@@ -9,7 +9,15 @@ from typing import Final
 from loopmend.reading.attitudes import CORRECTS
 from loopmend.reading.candidates import Candidate
 from loopmend.reading.lexicon import Role, role_of
-from loopmend.reading.phrases import ENGLISH, INVOLVED, ITEM, NEXT_UP, PROGRESS_MARK, UNDER_WAY
+from loopmend.reading.phrases import (
+    ENGLISH,
+    INVOLVED,
+    ITEM,
+    NEXT_THING,
+    NEXT_UP,
+    PROGRESS_MARK,
+    UNDER_WAY,
+)
 from loopmend.reading.plans import plans
 from loopmend.reading.speech import (
     asks_leave,
@@ -91,11 +99,12 @@ def reconsiders(plain: str, said: list[str]) -> bool:
 def is_on_its_way(sentence: str, stand: Stand) -> bool:
     """Tell whether a sentence says what comes next, of who talks or of what the call is given."""
     own = converses(sentence) or INVOLVED.search(sentence) or names_given(sentence, stand)
+    following = own and NEXT_THING.match(sentence)
     own = own or not (TEXT_OF_A_CALL.search(sentence) or SOMEBODYS.search(sentence))
     label, _, rest = sentence.partition(":")
     labelled = is_label(label) and names_given(rest, stand)
     labelled = labelled or bool(UNDER_WAY.search(sentence) and names_given(sentence, stand))
-    if not (labelled or (NEXT_UP.match(sentence) and own)):
+    if not (labelled or following or (NEXT_UP.match(sentence) and own)):
         return False
     return not (
         refers(sentence)

@@ -445,6 +445,8 @@ def test_a_note_is_no_input() -> None:
     """Words in parentheses that set a condition are no input; an expression or a title is."""
     note = "Action: wipe\nAction Input: (on hold, the user has not approved it yet)"
     assert read_turn(note, tools=TWO).actions == ()
+    slot = "Action: wipe\nAction Input: <the folder you give me>\n\nWhich folder is it?"
+    assert read_turn(slot, tools=TWO).actions == ()
     for given in ("(2 + 3)", "(What's the story, morning glory)", "(a b)"):
         (call,) = read_turn(f"Action: search\nAction Input: {given}", tools=TWO).actions
         assert call == ToolCall("search", {"q": given})

@@ -30,6 +30,12 @@ FORMS = {
     "fence": '```json\n{"name": "wipe", "arguments": {"path": "/tmp"}}\n```',
 }
 MEANT = [
+    "The node is drained. Next step is clearing the volume:\n\n{}\n\nAfter this I'll go on.",
+    "Your train leaves at 9:42. And now the cached tickets you wanted gone:\n\n{}",
+    "\u2192 next: clear the folder\n\n{}",
+    "**Step 1/1** - clear `/tmp`\n\n{}",
+    "The lock is gone now, retrying:\n\n{}",
+    "第二步：调用工具清空文件夹：\n\n{}",
     "{}",
     "The disk is full, so the first thing is to free some room.\n\n{}\n\nOnce that's done I'll go on.",
     "The last item is the disk.\n\n{}\n\nWhile that runs, I'll write to the owner.",
@@ -181,6 +187,9 @@ TOLD = [
     "The tool's reply contained the whole message.\n\n{}",
 ]
 SHOWN = [
+    "Dana suggested that I do the following:\n\n{}\n\nI disagree. I left it all as it was.",
+    "Which of these removes it?\n\nA) listing it\nB) asking first\nC) {}",
+    "Now the attack:\n{}",
     "Ich werde es morgen tun:\n{}",
     "Je vais le faire demain :\n{}",
     "我要等到明天：\n{}",
