@@ -11,25 +11,18 @@ from loopmend.reading.answers import Answered
 from loopmend.reading.inputs import unquoted
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.nodes import Kind, Node
-from loopmend.reading.placeholders import is_placeholder
-from loopmend.reading.plans import declines
 from loopmend.reading.pythonic import PythonCall, read_call
+from loopmend.reading.react_inputs import objection
 from loopmend.reading.react_sections import ReactCandidate, ReactSections
 from loopmend.reading.scalars import Tear
 from loopmend.reading.sections import Header
-from loopmend.reading.speech import is_remark, refuses, sentences
+from loopmend.reading.speech import is_remark
 from loopmend.reading.turn import Failure, FailurePattern, Repair
 from loopmend.reading.values import LenientError, Value, decode_value, verified
 from loopmend.reading.written_calls import Call
 
 __all__ = ["ReactActions"]
 
-_MARKED_LINE: Final = re.compile(
-    r"^[ \t]{0,20}(?:<\|?(?P<tag>[^\W\d][\w\-]{0,40})"
-    r"|\{\s{0,20}\"\w{1,40}\"\s{0,20}:\s{0,20}\"(?P<name>[^\"\n]{1,80})\")",
-    re.MULTILINE,
-)
-_FAR: Final = 4000
 """Words that take an input back stand this near to its start or to its end."""
 _FINAL: Final = frozenset({"finish", "final answer", "final", "respond", "answer", "final_answer"})
 _NO_TOOL: Final = frozenset(
@@ -42,8 +35,6 @@ _SECOND: Final = re.compile(r"\][\s,;]*([^\W\d]\w*)\[")
 _BRACKET_TORN: Final = re.compile(r"\s*[^\W\d][\w .\-]{0,80}?\s*\[")
 _HEADER_IN_NAME: Final = re.compile(r"\bFinal Answer\s*:|\n", re.IGNORECASE)
 _BREAK: Final = re.compile(r"<br\s*/?>\s*\Z|</\w{1,6}>\s*\Z", re.IGNORECASE)
-# A note in the place of an input: words in parentheses, and nothing else.
-_NOTE: Final = re.compile(r"\((?:[^\W\d_]+[ ,;'\u2019]{1,3}){3,60}[^\W\d_]+[.!]?\)")
 _DECORATION: Final = " \t\n\u00a0*`\"'\u201c\u201d\u2018\u2019\u00ab\u00bb"
 
 
@@ -268,33 +259,13 @@ class ReactActions(ReactSections):
             torn = self._torn(node.begin, end) if text[0] == "{" else None
             if torn is not None:
                 return self._made(at, name, torn.value, (start, end), self._after(given, end), torn)
-        below = text.partition("\n")[2]
-        if self._announces_another(below[:_FAR]):
-            message = f"Another call follows the input of `{name[:80]}`, or is part of it."
-            failed = Failure(FailurePattern.MALFORMED, message, (start, end), name)
-            return self._refused(at, given, failed)
-        said = (*sentences(below[:_FAR]), *sentences(below[_FAR:][-_FAR:]))
-        note = _NOTE.fullmatch(text)
-        slot = below.strip() and is_placeholder("input", text.partition("\n")[0])
-        noted = slot or (note and not is_remark(note[0]))
-        if noted or any(refuses(s) or declines(s) for s in said):
-            message = f"The words in or after the input of `{name[:80]}` may take it back."
+        if (message := objection(name[:80], text, self.tools)) is not None:
             failed = Failure(FailurePattern.MALFORMED, message, (start, end), name)
             return self._refused(at, given, failed)
         plain = unquoted(text)
         if plain != text:
             self.result.repairs.append(Repair("quotes around the input", (node.begin, end)))
         return self._made(at, name, plain, (start, end), self._after(given, end))
-
-    def _announces_another(self, below: str) -> bool:
-        """Tell whether a line below the first of an input begins a call in another form."""
-        for line in _MARKED_LINE.finditer(below):
-            tag, name = line["tag"], line["name"]
-            if tag is not None and role_of(tag) is Role.CALL:
-                return True
-            if name is not None and self.tools is not None and self.tools.find(name) is not None:
-                return True
-        return False
 
     def _torn(self, begin: int, end: int) -> Value:
         """Return what there is of an input that stops in the middle."""
