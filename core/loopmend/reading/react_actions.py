@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from loopmend.reading.answers import Answered
 from loopmend.reading.inputs import unquoted
-from loopmend.reading.lexicon import Role, role_of
+from loopmend.reading.lexicon import Role
 from loopmend.reading.nodes import Kind, Node
 from loopmend.reading.pythonic import PythonCall, read_call
 from loopmend.reading.react_inputs import objection

@@ -24,7 +24,7 @@ _FAR: Final = 4000
 
 
 def objection(name: str, text: str, tools: Toolbox | None) -> str | None:
-    """Return why a plain input is none, or is taken back.
+    r"""Return why a plain input is none, or is taken back.
 
     Args:
         name: The tool's name.
@@ -32,7 +32,7 @@ def objection(name: str, text: str, tools: Toolbox | None) -> str | None:
         tools: What is on offer, if known.
 
     >>> objection("search", "weather in Oslo", None)
-    >>> objection("search", "<the town you give me>\\n\\nWhich town is it?", None)
+    >>> objection("search", "<the town you give me>\n\nWhich town is it?", None)
     'The words in or after the input of `search` may take it back.'
     """
     first, _, below = text.partition("\n")
