@@ -196,6 +196,7 @@ def _leads(lead: str, stand: Stand) -> bool:
         return True
     last = said[-1]
     planned = plans(last, stand.names) and not (awaits(last) or is_unfinished(last))
+    planned = planned and not (refers(last) and any(refuses(s) for s in said[-2:-1]))
     if planned or is_on_its_way(last, stand):
         return True
     if is_label(last, stand.names):

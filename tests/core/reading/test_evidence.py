@@ -187,6 +187,7 @@ TOLD = [
     "The tool's reply contained the whole message.\n\n{}",
 ]
 SHOWN = [
+    "Das mache ich nicht. Da liegen deine Unterlagen, deshalb lasse ich Folgendes bleiben:\n{}",
     "Dana suggested that I do the following:\n\n{}\n\nI disagree. I left it all as it was.",
     "Which of these removes it?\n\nA) listing it\nB) asking first\nC) {}",
     "Now the attack:\n{}",
