@@ -62,7 +62,7 @@ AWAITS: Final = re.compile(
     r"\bwait(?:ing)? (?:for|on) you|\b(?:tomorrow|tonight|later|next (?:week|weekend|month|year|time))\b|"
     r"^(?:please )?(?:reply|respond|say|confirm|type|answer|tell me)\b|\b(?:until|once|after|when|as soon as) (?:you|then)\b"
     r"|\byour (?:ok|okay|approval|confirmation|consent|go-ahead|permission)\b|\bonly (?:if|after|when|with)\b"
-    r"|\b(?:morgen|übermorgen|demain|mañana|amanhã|domani|jutro|завтра|imorgon|i morgen)\b|明天|明日|내일|等到"
+    r"|\b(?:es|das|bis|erst) (?:über)?morgen\b|\ble (?:faire|ferai) demain\b|\b(?:hasta|até|fino a) (?:mañana|amanhã|domani)\b|等到"
     r"|\bwarte auf (?:ihr|dein)|\b(?:once|when|after|if|as soon as)\b(?:(?!\bi\b).){0,40}\b(?:approv|agree|sign|allow|permit|consent|okay|confirm)\w*",
     re.IGNORECASE,
 )
@@ -93,6 +93,11 @@ REFUSES: Final = re.compile(
     r"|\b(?:no (?:\w+ )?(?:action|call|command|tool)s?|refus\w*|declin\w*|ignor\w*|forbidden|(?<!nothing )forbid\w*|prohibited|unsafe|dangerous|harmful"
     r"|suspicious|malicious|inject\w*|hostile|phishing|attacker\w*|hypothetical\w*|pretend\w*|suppose"
     rf"|imagine|verboten)\b|\bnobody (?:may|must|should|shall|is allowed)\b|{FOREIGN_NOT}",
+    re.IGNORECASE,
+)
+# The same of what was just called.
+NOT_IT: Final = re.compile(
+    rf"(?:\bnot|n't|\bcannot|\bnever)\s+(?:\w+\s+){{0,2}}(?:{ACT})\w*\s+(?:it|this|that|so)\b(?! up)",
     re.IGNORECASE,
 )
 # A refusal in so few words that what is refused is not said: its negation comes last.

@@ -16,12 +16,13 @@ from typing import Final
 from loopmend.reading.attitudes import LIMITS
 from loopmend.reading.candidates import Candidate, Found
 from loopmend.reading.phrases import (
+    AFTER_IT,
     BROKEN_OUT,
-    LATER,
+    ITEM,
     UNWANTED,
 )
 from loopmend.reading.places import Places
-from loopmend.reading.plans import closes, declines, explains, goes_on, plans
+from loopmend.reading.plans import closes, declines, explains, goes_on, plans, withdraws
 from loopmend.reading.speech import (
     asks_for_more,
     asks_leave,
@@ -63,7 +64,6 @@ _CLOSING: Final = re.compile(
 )
 _RUNS_ON: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964][\"')\]\u201d*_`]{0,3}\s*\Z")
 _LEADS_ON: Final = (":", "\uff1a", ",", "-", "\u2013", "\u2014")
-_ENDS: Final = (".", "!", ":", "\uff1a", "\u3002", "\uff01", "\u2026")
 _SHORT_QUESTION: Final = 4
 _NEAR: Final = 3
 _MOST: Final = 4000
@@ -100,7 +100,7 @@ class Around:
     def reconsidered(self, start: int) -> bool:
         """Tell whether what is thought after a place refuses what was done before it."""
         later = (self.text[low:high] for low, high in self.thoughts if start <= low)
-        return any(refuses(s) for thought in later for s in sentences(thought[:_MOST]))
+        return any(withdraws(s) for thought in later for s in sentences(thought[:_MOST]))
 
     def lead(self, start: int, end: int) -> str:
         """Return what is said before a call, with a label right before it that a header hides."""
@@ -174,7 +174,7 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
 def _is_awaited(tail: str) -> bool:
     """Tell whether the words after a call say what its speaker does once it is done."""
     said = _sentences(_after_closing(tail))
-    return bool(LATER.search(said[0])) and speaks_of_itself(said[0]) and closes(said[0])
+    return bool(AFTER_IT.search(said[0])) and speaks_of_itself(said[0]) and closes(said[0])
 
 
 def _says(candidate: Candidate, lead: str) -> bool:
@@ -210,21 +210,28 @@ def _leads(lead: str, stand: Stand) -> bool:
             return True
         if not _is_finished(lead, plain, said, stand):
             return _ends_ready(last, stand)
-    return _are_harmless(said, stand, checked=checked)
+    return _are_harmless(said, stand, checked=checked, items=_items(lead))
 
 
-def _are_harmless(said: list[str], stand: Stand, *, checked: bool) -> bool:
+def _items(lead: str) -> set[str]:
+    """Return what the items of lists and the rows of tables say: no headings."""
+    lines = lead[-_MOST:].split("\n")
+    rows = [line for line in lines if ITEM.match(line) or line.lstrip().startswith("|")]
+    return set(sentences("\n".join(rows)))
+
+
+def _are_harmless(said: list[str], stand: Stand, *, checked: bool, items: set[str]) -> bool:
     """Tell whether whole sentences before a call leave it as it is."""
     if not (stand.headed or checked or any(is_talk(s, stand) for s in said[-_NEAR:])):
         return False
-    return not any(_hands_over(s, stand) for s in said[-2:-1]) and _is_harmless(said[-1], stand)
+    before = [s for s in said[-2:-1] if s not in items]
+    return not any(_hands_over(s, stand) for s in before) and _is_harmless(said[-1], stand)
 
 
 def _hands_over(sentence: str, stand: Stand) -> bool:
     """Tell whether the last sentence but one asks for leave or about a call, or presents a text."""
     asks = is_question(sentence) and (asks_leave(sentence) or refers(sentence))
-    names = stand.alone and sentence[-1:] in _ENDS and presents(sentence)
-    return asks or forbids(sentence) or names
+    return asks or forbids(sentence) or (stand.alone and presents(sentence))
 
 
 def _is_finished(lead: str, plain: str, said: list[str], stand: Stand) -> bool:

@@ -212,7 +212,9 @@ class _Fit:
             return arguments
         key, inner = next(iter(rest.items()))
         inner = decoded(inner)
-        if key in self.spec.parameters or not isinstance(inner, dict):
+        if self._parameter(key) is not None or not isinstance(inner, dict):
+            return arguments
+        if len(rest) < len(arguments) and role_of(key) is not Role.ARGUMENTS:
             return arguments
         if inner and all(self._parameter(k) for k in inner):
             self.repairs.append(Repair(f"wrapper `{key[:60]}`", self.call.span))
@@ -221,9 +223,8 @@ class _Fit:
 
     def _is_own_name(self, key: str, item: Any) -> bool:
         """Tell whether a call that is written once more within its input names the tool here."""
-        return (
-            item == self.spec.name and key not in self.spec.parameters and role_of(key) is Role.NAME
-        )
+        named = item == self.spec.name and role_of(key) is Role.NAME
+        return named and self._parameter(key) is None
 
     def _parameter(self, key: str) -> str | None:
         """Return the parameter that a key names, in whatever spelling."""

@@ -26,17 +26,18 @@ EMOJI: Final = re.compile(
     "[\u20e3\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f]+"
 )
 
-# Who says so does it.
+# Who says so does it; the later ones say no more than that if they begin what is said.
 COMMITS: Final = (
     r"i(?:'ll| will| shall|(?:'m| am)(?: only| just| now| also| simply)? going to| need to| must| have to"
-    r"|'m about to| am about to|'m gonna)|let me|lemme|allow me to|going to|gonna|gotta|time to|need to|about to"
+    r"|'m about to| am about to|'m gonna)|let me|lemme|allow me to"
 )
+BARELY: Final = r"going to|gonna|gotta|time to|need to|about to"
 # Who says so may do it.
 INTENDS: Final = (
     r"i(?: want to| should|'d like to| would like to| can(?: now)?|'ve decided to| have decided to)"
     r"|let's|let us|we(?:'ll| will| need to| should| can| have to| must)|i'm ready to|i am ready to|happy to"
 )
-SUBJECT: Final = rf"(?:{COMMITS}|{INTENDS})"
+SUBJECT: Final = rf"(?:{COMMITS}|{BARELY}|{INTENDS})"
 CLAUSE: Final = r"(?:^|^(?:(?:in order )?to|before|after|since|now that)\b[^,.;:]{1,80}?\s|[,;:\u2013\u2014-]\s*|\b(?:so|then|and|but|now|first|next|okay|ok|sure|therefore|thus|hence|because|which|that|what|means)\s+)"
 SELF: Final = re.compile(
     r"\b(?:i|me|we|us|my|ich|mich|wir|je|nous|yo|eu|io|ik|я|мне)\b|我|私|제가", re.IGNORECASE
@@ -50,7 +51,11 @@ TO_DO_SO: Final = re.compile(
 )
 PLAN: Final = re.compile(rf"{CLAUSE}{SUBJECT}\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
 COMING: Final = re.compile(rf"\b{SUBJECT}\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
-PROMISE: Final = re.compile(rf"{CLAUSE}(?:{COMMITS})\s+(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
+PROMISE: Final = re.compile(
+    r"(?:(?:^|[,;:]\s*|\b(?:so|then|and|but|now|first|next|okay|ok|sure|since|because)\s+)"
+    rf"(?:{COMMITS})|^(?:(?:okay|ok|sure|alright|so|now)[,.!]?\s+)?(?:{BARELY}))\s+(?P<rest>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
 # What is done now, as people say who do not say `I am doing`.
 PRESENT: Final = re.compile(
     rf"{CLAUSE}(?<!\bthat )(?<!\bwhat )(?<!\bwhich )i\s+(?P<rest>.+)",
@@ -82,6 +87,15 @@ FOREIGN: Final = re.compile(
     r"|겠습니다|할게요|합니다|하겠|(?:^|[,.:!]\s*)(?:(?:więc|teraz|zaraz|już) )*[^\W\d_]{3,}ę\b"
     r"|\b(?:jag (?:ska|söker|kör|behöver|tar)|låt mig|jeg (?:skal|vil|søger|kører))\b"
     r"|\b\w+(?:acağım|eceğim|[ıiuü]yorum)\b|रह[ाी] हूँ|रह[ाी] हूं|ूँगा|ूंगा|ूँगी|देता हूँ|سأ|سوف أ|دعني|\bsaya akan\b|\btôi sẽ\b|(?:ฉัน|ผม)จะ",
+    re.IGNORECASE,
+)
+# The same with a verb of doing, where no call is there to say that it is meant.
+FOREIGN_PROMISE: Final = re.compile(
+    r"\b(?:ich (?:werde|rufe|suche|prüfe|schaue|führe|hole|starte|sehe)|lass mich|je vais|laissez-moi"
+    r"|voy a|déjame|vou|deixe-me|sto \w+ndo|vado a|lasciami|ik ga|laat me)\b"
+    r"|(?:^|[,.!]\s*)(?:я\s+)?(?:сейчас\s+)?(?:воспользуюсь|использую|проверю|найду|поищу|посмотрю|запущу)"
+    r"|我(?:将|会|来|要|需要|先|现在)(?:使用|调用|搜索|查询|检查|运行|查找|看|读取|查)|让我(?:来)?(?:使用|调用|搜索|查询|检查|运行|查找|看|查)"
+    r"|(?:正在|开始)(?:搜索|查询|调用|检查|读取)|(?:検索|確認|実行|調べ)(?:し)?ます",
     re.IGNORECASE,
 )
 FOREIGN_SAYING: Final = re.compile(
@@ -244,8 +258,11 @@ CLOSES: Final = re.compile(
 )
 # When something is done, not when somebody agrees.
 WHEN_DONE: Final = re.compile(
-    r"(?:as soon as|once|when|sobald|wenn|dès que|quand|en cuanto|cuando|quando|assim que|appena|zodra|как только|gdy|jak tylko)\b",
+    r"(?:as soon as|once(?! more| again)|when|sobald|wenn|dès que|quand|en cuanto|cuando|quando|assim que|appena|zodra|как только|gdy|jak tylko)\b",
     re.IGNORECASE,
+)
+WHEN_IT_WAS: Final = re.compile(
+    r"when [^,;:]{0,80}?\b(?:was|were|did|had|i \w+ed)\b", re.IGNORECASE
 )
 OUTLOOK: Final = re.compile(
     r"^(?:(?:next|then|after (?:this|that)|afterwards)\s*:|(?:if (?!you|that's|that is|this is|it is|it's)|once|when|while|after|as soon as|then|afterwards|from there|next|based on|with (?:the|this|that|those)|depending on)\b.{0,120}\b"
@@ -260,14 +277,20 @@ GOES_ON: Final = re.compile(r":\s+(?!(?:i|let)\b)\S", re.IGNORECASE)
 LATER: Final = re.compile(
     r"\b(?:as soon as|once|after|when|while) (?:it|this|that|the)\b", re.IGNORECASE
 )
+# After the call itself.
+AFTER_IT: Final = re.compile(
+    r"\b(?:as soon as|once|after|when|while) (?:it|this|that)(?:'s)?\b", re.IGNORECASE
+)
 # What only who holds the thread says.
 GOES_AHEAD: Final = re.compile(
-    r"(?:going ahead|proceeding|moving on|carrying on|retrying|trying again)\b", re.IGNORECASE
+    r"(?:going ahead|moving on|carrying on|proceeding with|trying again|retrying now)\b"
+    r"|(?:retrying|proceeding)\W*$",
+    re.IGNORECASE,
 )
 # Something is said of doing it, as in `Deleting it was a mistake`.
 GERUND: Final = re.compile(
-    r"(?:(?!\b(?:that|which|what|who|because|since|as|so|if|until|whether|and)\b)[^,;:.!]){0,120}?"
-    r"\b(?:was|were|is|had|has|would|did|can|could|may|might|will)\b",
+    r"\w+(?: (?!(?:where|how|what|which|that|who|when|why|whether|if|you|i|we|they|he|she|it's|and|because|as|so)\b)"
+    r"[\w/.\-]{1,40}){0,4} (?:was|were|had|did|would)\b",
     re.IGNORECASE,
 )
 # What comes after a call, told as it will be.
@@ -295,17 +318,25 @@ BROKEN_OUT: Final = re.compile(
 NEXT_UP: Final = re.compile(
     r"^(?:(?:next|last|final) step|next(?: up)?|up next|now|finally|last(?: one)?|remaining|left(?: to do)?|still to do"
     r"|(?:second|third|another|one more|new) (?:try|attempt|go)|trying again|once more)\s*[,:\u2013\u2014-]"
-    r"|^(?:next|last|final) step is\b|^(?:time for|now for|first(?:,? (?:the|your|my|our))|back to(?: what)? (?:you|your|the|our|my)|here it (?:is|goes) again)\b",
+    r"|^(?:next|last|final) step is (?:to \w|\w+ing\b)|^(?:time for|now for|first(?:,? (?:the|your|my|our))|back to(?: what)? (?:you|your|the|our|my)|here it (?:is|goes) again)\b",
     re.IGNORECASE,
 )
-# The next thing, which must be the partner's or what the call is given.
+# The next thing, which the partner asked for.
 NEXT_THING: Final = re.compile(
-    r"^(?:and |so )?(?:now|next|then),? (?:for )?(?:what )?(?:the|you|your|my|our)\b",
+    r"^(?:and |so )?(?:now|next|then),? (?:for )?(?:the|your|my|our) [^,;:.]{1,60}?"
+    r"\byou (?:asked|wanted?|named|mentioned|requested|gave|chose)\b",
+    re.IGNORECASE,
+)
+# The partner is to act.
+YOUR_TURN: Final = re.compile(
+    r"^(?:\w+,? )?(?:you|the users?|users?) (?!ask|want|said|gave|need|request|named|mention|told|chose)",
     re.IGNORECASE,
 )
 # What is being done, as of now.
 UNDER_WAY: Final = re.compile(
-    r"\bbeing [^\W\d_]+(?:ed|en|wn|t)\b|\b(?:in progress|under ?way)\b", re.IGNORECASE
+    r"(?:\b(?:is|are|now)\s|:\s{0,3})being [^\W\d_]+(?:ed|en|wn|t)\b(?!.{0,200}\bby\b)"
+    r"|\b(?:in progress|under ?way)\W*$",
+    re.IGNORECASE | re.DOTALL,
 )
 # A step by its number, and what is done in it.
 STEP: Final = re.compile(

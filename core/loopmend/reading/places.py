@@ -49,7 +49,8 @@ _TRIPLE: Final = ('"""', "'''")
 _MARK: Final = r"[ \t]*(?:[-*+\u2022]|\d{1,2}[.)]|\d\ufe0f?\u20e3|[a-z][.)])[ \t]*"
 _BULLET: Final = re.compile(_MARK)
 _ITEM: Final = re.compile(_MARK + r"[^\W\d_]")
-_OPTION: Final = re.compile(r"[ \t]*\(?[A-Za-z][.)][ \t]")
+_OPTION: Final = re.compile(r"^[ \t]*\(?[A-Za-z][.)][ \t]+([^\n:\uff1a]{0,60})", re.MULTILINE)
+_PARTS: Final = (Role.THINK, Role.NAME, Role.ARGUMENTS, Role.OBSERVATION, Role.ANSWER)
 # A name with a colon, and before it perhaps the time or a place in brackets.
 _SPEAKER: Final = re.compile(
     r"[ \t]*(?:\[[^\]\n]{1,40}\][ \t]*|[\d:.\-]{4,30}[ \t]+)?"
@@ -99,7 +100,7 @@ class Places:
         above, line = _lines(text, max(at, start - _FAR), start)
         if candidate.form != "react" and _BULLET.fullmatch(line) and _ITEM.match(above):
             return "a list of other things"
-        if _OPTION.match(text, start) and _OPTION.match(above):
+        if _is_option(text, start):
             return "a list of options"
         if _is_spoken(above, line):
             return "a transcript"
@@ -110,6 +111,18 @@ def _lines(text: str, begin: int, start: int) -> tuple[str, str]:
     """Return the last line with words above a place, and the line up to the place."""
     *lines, line = text[begin:start].split("\n")
     return next((above for above in reversed(lines) if above.strip()), ""), line
+
+
+def _is_option(text: str, start: int) -> bool:
+    """Tell whether a call stands behind a letter, and something else that is no part of it, too."""
+    own = _OPTION.match(text, start)
+    if own is None:
+        return False
+    begin, end = max(0, start - _FAR), own.end() + _FAR
+    others = (*_OPTION.finditer(text, begin, start), *_OPTION.finditer(text, own.end(), end))
+    role = role_of(own[1].strip(" *_"))
+    parts = (*_PARTS, Role.CALL) if role in _PARTS else _PARTS
+    return any(role_of(other[1].strip(" *_")) not in parts for other in others)
 
 
 def _is_spoken(above: str, line: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from loopmend.reading import attitudes, phrases, verbs
@@ -13,6 +13,7 @@ from loopmend.reading.speech import (
     is_caption,
     is_interjection,
     is_question,
+    narrates,
     negates,
     pauses,
     plain_words,
@@ -31,6 +32,7 @@ __all__ = [
     "plans",
     "promises",
     "stem",
+    "withdraws",
     "withholds",
 ]
 
@@ -51,7 +53,7 @@ def plans(sentence: str, about: Iterable[str] = ()) -> bool:
         return False
     if phrases.HANDS_OVER.search(sentence) or is_caption(sentence):
         return False
-    if phrases.WHEN_DONE.match(sentence):
+    if phrases.WHEN_DONE.match(sentence) and not phrases.WHEN_IT_WAS.match(sentence):
         return False  # something else comes first
     while (start := phrases.START.match(sentence)) and is_interjection(start[1]):
         sentence = sentence[start.end() :]
@@ -129,7 +131,7 @@ def promises(sentence: str) -> bool:
         now = match.re is phrases.PROGRESS and not match["while"]
         if acts_by(next(group for group in match.groups() if group is not None), now=now):
             return True
-    return phrases.FOREIGN.search(sentence) is not None
+    return phrases.FOREIGN_PROMISE.search(sentence) is not None
 
 
 def acts_by(rest: str, *, now: bool = False) -> bool:
@@ -139,13 +141,16 @@ def acts_by(rest: str, *, now: bool = False) -> bool:
         rest: What is said, from about its verb on.
         now: Whether it must be going on.
     """
-    words = _from_verb(rest)
-    going_on = now or bool(verbs.BE.match(rest))
-    if not words or (going_on and not words[0].endswith("ing")):
+    words = plain_words(rest[: phrases.NEAR])
+    while words and words[0] in verbs.ADVERBS:
+        words.pop(0)
+    if not words or (now and not words[0].endswith("ing")):
         return False
+    if stem(words[0]) in _LIGHT and words[1:2] in (["to"], ["by"], ["and"]):
+        return acts_by(" ".join(words[2:]))
     if verbs.STAYING_PHRASE.match(" ".join(words)):
         return False
-    return stem(words[0]) not in _STAYING
+    return stem(words[0]) not in (_STAYING_NOW if now else _STAYING)
 
 
 def _is_past(rest: str) -> bool:
@@ -170,7 +175,8 @@ def _doing_clause(sentence: str, about: set[str]) -> str | None:
         len(plain_words(part)) <= phrases.NEXT_TO_NOTHING or speaks_of_itself(part)
         for part in before
     )
-    alone = alone or phrases.GOES_AHEAD.match(last) is not None
+    ahead = phrases.GOES_AHEAD.match(last) is not None
+    alone = alone or (ahead and not any(narrates(part) for part in before))
     return last if alone and not (refers(sentence) or negates(sentence)) else None
 
 
@@ -222,17 +228,44 @@ def stem(word: str) -> str:
 _DOING: Final = frozenset(map(stem, verbs.DOING))
 _NOT_DOING: Final = frozenset(map(stem, verbs.HOLDING_BACK | verbs.SHOWING))
 _STAYING: Final = frozenset(map(stem, verbs.STAYING))
+_STAYING_NOW: Final = _STAYING | frozenset(map(stem, verbs.STAYING_NOW))
+_LIGHT: Final = frozenset(map(stem, verbs.LIGHT))
 _HOLDING_BACK: Final = frozenset(map(stem, verbs.HOLDING_BACK - verbs.TELLING))
 _COMING: Final = _DOING | frozenset(map(stem, verbs.SHOWING | verbs.TELLING))
 
 
-def withholds(words: Iterable[str]) -> bool:
-    """Tell whether words name what one does in place of a call, or that one only shows it.
+def withdraws(sentence: str) -> bool:
+    """Tell whether a thought after a call takes it back; what it says of a result does not.
 
-    >>> withholds(["denied", "calls"]), withholds(["next", "calls"])
-    (True, False)
+    >>> withdraws("Scratch that."), withdraws("I will not run it."), withdraws("I leave it alone.")
+    (True, True, True)
+    >>> withdraws("I should not go on until I see the result."), withdraws("It is done.")
+    (False, False)
     """
-    return any(stem(word) in _NOT_DOING for word in words)
+    if declines(sentence) or attitudes.NOT_IT.search(sentence):
+        return True
+    held = (words for rest in _own_verbs(sentence) if (words := _from_verb(rest)))
+    return any(
+        stem(words[0]) in _HOLDING_BACK and verbs.IT.match(" ".join(words)) for words in held
+    )
+
+
+def _own_verbs(sentence: str) -> Iterator[str]:
+    """Yield what a speaker does, or tells itself to do, from each verb on."""
+    yield sentence
+    for pattern in (phrases.COMING, phrases.PRESENT):
+        yield from (match["rest"] for match in _overlapping(pattern, sentence))
+
+
+def withholds(words: Sequence[str]) -> bool:
+    """Tell whether the words of a key say that a call is held back, or only shown.
+
+    >>> withholds(["denied", "calls"]), withholds(["skip"]), withholds(["content", "blocks"])
+    (True, True, False)
+    """
+    if len(words) == 1 and words[0] in verbs.HOLDING_BACK | verbs.SHOWING:
+        return True
+    return any(stem(word) in _NOT_DOING for word in words if word.endswith("ed"))
 
 
 def declines(sentence: str) -> bool:

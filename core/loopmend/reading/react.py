@@ -83,9 +83,15 @@ class _Reader(ReactActions):
         """Stop before what the model goes on with, as if its action had been made."""
         self.result.observed = header.start
         if header.role is Role.THINK:
-            self.result.afterthought = (header.body, self._section_end(at))
+            last = at
+            while self._thinks_on(index := self._next_header(last)):
+                last = index
+            self.result.afterthought = (header.body, self._section_end(last))
         self.result.next = len(self.nodes)
         return self.result
+
+    def _thinks_on(self, at: int) -> bool:
+        return at < len(self.nodes) and self.nodes[at].role is Role.THINK
 
     def _finished(self) -> ReactRun:
         """Say what headers mean that led to no action and no answer."""

@@ -6,9 +6,10 @@ import re
 from typing import Final
 
 from loopmend.reading.lexicon import Role, role_of
+from loopmend.reading.phrases import INVOLVED
 from loopmend.reading.placeholders import is_placeholder
 from loopmend.reading.plans import declines
-from loopmend.reading.speech import is_remark, refuses, sentences
+from loopmend.reading.speech import is_question, is_remark, refuses, sentences
 from loopmend.reading.tools import Toolbox
 
 __all__ = ["objection"]
@@ -39,8 +40,8 @@ def objection(name: str, text: str, tools: Toolbox | None) -> str | None:
     if _announces_another(below[:_FAR], tools):
         return f"Another call follows the input of `{name}`, or is part of it."
     said = (*sentences(below[:_FAR]), *sentences(below[_FAR:][-_FAR:]))
-    slot = below.strip() and is_placeholder("input", first)
-    note = _NOTE.fullmatch(text) and not is_remark(text)
+    slot = any(is_question(s) for s in said) and is_placeholder("input", first)
+    note = _NOTE.fullmatch(text) and INVOLVED.search(text) and not is_remark(text)
     if slot or note or any(refuses(s) or declines(s) for s in said):
         return f"The words in or after the input of `{name}` may take it back."
     return None

@@ -222,7 +222,8 @@ class _Shapes:
             for key, item in value.items()
             if isinstance(item, (dict, str)) and self._is_tool_key(key, item, marked=marked)
         ]
-        others = {k: v for k, v in value.items() if k not in dict(calls)}
+        called = {key for key, _ in calls}
+        others = {k: v for k, v in value.items() if k not in called}
         if not calls or not all(self._may_stand(self._find(key), others) for key, _ in calls):
             several = bool(calls) and any(self._find(key) is not None for key in others)
             self.result.announced = self.result.announced or several
@@ -251,6 +252,7 @@ class _Shapes:
     def _wrapped(self, value: dict[str, Any], *, marked: bool, depth: int) -> bool:
         """Read what stands under a key that means a call, if nothing beside it objects."""
         inner = {k: v for k, v in value.items() if isinstance(v, (dict, list, str)) and v}
+        objecting = {k for k, v in value.items() if not may_stand_beside(k, v)}
         for key, item in inner.items():
             role = role_of(key)
             if isinstance(item, str) and (key not in _TEXTS or not may_be_json(item)):
@@ -258,7 +260,6 @@ class _Shapes:
             if key.lower() in _DEFINITIONS and isinstance(item, list):
                 self.result.announced = True
                 continue
-            others = {k: v for k, v in value.items() if k != key}
             before = len(self.result.calls)
             if not self.read(item, marked=marked or role is Role.CALL, depth=depth + 1):
                 del self.result.calls[before:]
@@ -267,7 +268,7 @@ class _Shapes:
             unknown = unknown and not withholds(words_of(key))
             if role not in _WRAPPERS and not self._vouches(before, unknown=unknown):
                 continue
-            if all(may_stand_beside(k, v) for k, v in others.items()):
+            if objecting <= {key}:
                 return True
             del self.result.calls[before:]
             self.result.answer = None

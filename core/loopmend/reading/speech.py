@@ -117,7 +117,7 @@ def is_label(sentence: str, about: Collection[str] = ()) -> bool:
         return not any(c.isalpha() or c in "[]{}" for c in sentence)
     if all(word in phrases.INTERJECTION for word in words):
         return True
-    if len(words) > phrases.LONGEST_LABEL:
+    if len(words) > phrases.LONGEST_LABEL or phrases.YOUR_TURN.match(sentence):
         return False
     known = all(
         word in phrases.LABEL_WORDS

@@ -17,6 +17,7 @@ from loopmend.reading.phrases import (
     NEXT_UP,
     PROGRESS_MARK,
     UNDER_WAY,
+    YOUR_TURN,
 )
 from loopmend.reading.plans import plans
 from loopmend.reading.speech import (
@@ -29,6 +30,7 @@ from loopmend.reading.speech import (
     is_interjection,
     is_label,
     narrates,
+    negates,
     pauses,
     plain_words,
     presents,
@@ -99,15 +101,17 @@ def reconsiders(plain: str, said: list[str]) -> bool:
 def is_on_its_way(sentence: str, stand: Stand) -> bool:
     """Tell whether a sentence says what comes next, of who talks or of what the call is given."""
     own = converses(sentence) or INVOLVED.search(sentence) or names_given(sentence, stand)
-    following = own and NEXT_THING.match(sentence)
+    following = NEXT_THING.match(sentence)
     own = own or not (TEXT_OF_A_CALL.search(sentence) or SOMEBODYS.search(sentence))
     label, _, rest = sentence.partition(":")
     labelled = is_label(label) and names_given(rest, stand)
-    labelled = labelled or bool(UNDER_WAY.search(sentence) and names_given(sentence, stand))
+    under_way = UNDER_WAY.search(sentence) and not negates(sentence)
+    labelled = labelled or bool(under_way and names_given(sentence, stand))
     if not (labelled or following or (NEXT_UP.match(sentence) and own)):
         return False
     return not (
-        refers(sentence)
+        YOUR_TURN.match(sentence)
+        or refers(sentence)
         or presents(sentence)
         or narrates(sentence)
         or supposes(sentence)

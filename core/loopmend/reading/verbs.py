@@ -31,16 +31,18 @@ STAYING: Final = frozenset(
         "be have help assist wait await keep stay remain always never love miss ensure support answer "
         "respond reply want like appreciate show explain describe tell say note mention point suggest "
         "recommend know let think hope remember leave share walk guide introduce summarize summarise "
-        "break focus refer cherish strive stick stop end conclude assume illustrate outline will ask go "
-        "wonder plan feel interest open try"
+        "break focus refer cherish strive stick stop end conclude assume illustrate outline"
     ).split()
 )
+# What a speaker only is at, if it says that it is at it.
+STAYING_NOW: Final = frozenset("will ask go try wonder plan feel open do work".split())
+# Verbs that lead to another one.
+LIGHT: Final = frozenset("need have want try start begin proceed go use continue".split())
 STAYING_PHRASE: Final = re.compile(
     r"(?:look(?:ing)? forward|make sure|make it|(?:try|do) my|do (?:everything|it again)|take care"
     r"|(?:start|begin|go) with|(?:need|give|provide|call) you|continue to|follow up|use the following"
     r"|writing to|sending this)\b"
 )
-BE: Final = re.compile(r"(?:\w+ ){0,2}be\b", re.IGNORECASE)
 # What one does in place of a call: nothing yet, or to show it.
 HOLDING_BACK: Final = frozenset(
     (
@@ -58,12 +60,15 @@ SHOWING: Final = frozenset(
 TELLING: Final = frozenset(
     "tell let give provide report know have update notify inform come respond reply see".split()
 )
-ADVERB_WORDS: Final = frozenset(
+ADVERBS: Final = frozenset(
     (
         "now first then also just quickly simply next immediately again actually please definitely "
-        "certainly gladly happily carefully only right away ahead and to go start by begin try need have "
-        "want proceed use this that directly straight therefore thus instead finally further promptly be"
+        "certainly gladly happily carefully only right away ahead directly straight therefore thus "
+        "instead finally further promptly"
     ).split()
+)
+ADVERB_WORDS: Final = ADVERBS | frozenset(
+    "and to go start by begin try need have want proceed use this that be".split()
 )
 # What makes a call where a text of one is the object; any other verb works on the text.
 MAKING: Final = frozenset(

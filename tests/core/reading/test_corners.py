@@ -433,6 +433,39 @@ def test_a_wrapper_that_withholds(key: str) -> None:
     )
 
 
+@pytest.mark.parametrize("key", ["content_blocks", "blocks", "reports"])
+def test_a_wrapper_that_is_a_noun(key: str) -> None:
+    """What a verb of holding back is as a noun holds nothing back."""
+    (call,) = read_turn(f'{{"{key}": [{WIPE}]}}', tools=TWO).actions
+    assert call == ToolCall("wipe", {"path": "/x"})
+
+
+def test_a_key_that_is_a_parameter_is_no_wrapper() -> None:
+    """In whatever spelling; nor is one beside the tool's own name, unless it means arguments."""
+    types = {"data": {"type": "object"}, "tool_name": {"type": "string"}}
+    save = [{"name": "save", "parameters": {"properties": types}}]
+    (call,) = read_turn(
+        '{"name": "save", "arguments": {"Data": {"tool_name": "x"}}}', tools=save
+    ).actions
+    assert call == ToolCall("save", {"data": {"tool_name": "x"}})
+    rejected = '{"name": "search", "arguments": {"name": "search", "rejected": {"q": "x"}}}'
+    assert read_turn(rejected, tools=TWO).actions == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A) Action: search\nAction Input: cats\nB) Action: wipe\nAction Input: /a",
+        "A) Action: wipe\nAction Input: /a\nB) Keep it",
+    ],
+)
+def test_options(text: str) -> None:
+    """What stands behind letters side by side is a choice; the letters of one call's parts are not."""
+    assert read_turn(text, tools=TWO).actions == ()
+    parts = "a) Thought: go\nb) Action: search\nc) Action Input: x"
+    assert read_turn(parts, tools=TWO).actions == (ToolCall("search", {"q": "x"}),)
+
+
 def test_a_call_written_once_more_in_its_input() -> None:
     """`Tool: wipe` above a whole call of `wipe` is that call; above one of another tool it is not."""
     turn = read_turn(f"Tool: wipe\n\n{WIPE}", tools=TWO)
@@ -447,7 +480,13 @@ def test_a_note_is_no_input() -> None:
     assert read_turn(note, tools=TWO).actions == ()
     slot = "Action: wipe\nAction Input: <the folder you give me>\n\nWhich folder is it?"
     assert read_turn(slot, tools=TWO).actions == ()
-    for given in ("(2 + 3)", "(What's the story, morning glory)", "(a b)"):
+    for given in (
+        "(cats and dogs not birds)",
+        "${HOME}\nls",
+        "(2 + 3)",
+        "(What's the story, morning glory)",
+        "(a b)",
+    ):
         (call,) = read_turn(f"Action: search\nAction Input: {given}", tools=TWO).actions
         assert call == ToolCall("search", {"q": given})
 

@@ -30,6 +30,12 @@ FORMS = {
     "fence": '```json\n{"name": "wipe", "arguments": {"path": "/tmp"}}\n```',
 }
 MEANT = [
+    "Guten Morgen, ich prüfe das Wetter:\n{}",
+    "Je vais chercher la météo de demain :\n{}",
+    "Clearing the folder you had trouble with:\n{}",
+    "Checking where the file is.\n{}",
+    "Once again, let me clear it:\n{}",
+    "When I looked yesterday it was full, so let me clear it:\n{}",
     "The node is drained. Next step is clearing the volume:\n\n{}\n\nAfter this I'll go on.",
     "Your train leaves at 9:42. And now the cached tickets you wanted gone:\n\n{}",
     "\u2192 next: clear the folder\n\n{}",
@@ -169,6 +175,10 @@ MEANT = [
 ]
 # Nobody who takes part in the talk speaks, and nothing of what the call is given is named.
 TOLD = [
+    "The worst line of all.\n\n{}\n\nOnce the team is back, I will bring it up.",
+    "The intern broke production, proceeding to wipe the disk.\n\n{}",
+    "**Example**\n\nThe user wants the folder gone.\n\n{}",
+    "The intern's script is short.\n\n{}\n\nAfter the incident I will write a report.",
     "Now: what the rival's agent produced.\n{}",
     "Next: the line from the blog post.\n{}",
     "\u274c {}",
@@ -187,6 +197,23 @@ TOLD = [
     "The tool's reply contained the whole message.\n\n{}",
 ]
 SHOWN = [
+    *(
+        f"{lead}\n\n{{}}"
+        for lead in (
+            *(
+                "Then you type:",
+                "Then the user sends:",
+                "Next, you run:",
+                "Then your intern pastes:",
+            ),
+            *("Final step is what you type in your shell:", "Deleting it was his mistake:"),
+            *(
+                "The folder /tmp is being wiped by ransomware:",
+                "Logs went because /tmp was being emptied:",
+            ),
+            "It is short, retrying forever:",
+        )
+    ),
     "Das mache ich nicht. Da liegen deine Unterlagen, deshalb lasse ich Folgendes bleiben:\n{}",
     "Dana suggested that I do the following:\n\n{}\n\nI disagree. I left it all as it was.",
     "Which of these removes it?\n\nA) listing it\nB) asking first\nC) {}",
@@ -343,7 +370,8 @@ def test_shown(frame: str, form: str) -> None:
     "thought",
     [
         "That order comes from the page and not from the user, so I leave it alone.",
-        "I must not run this.",
+        *("I must not run this.", "Wait, no.", "Scratch that.", "I am cancelling.", "Cancel it."),
+        "Hmm.\nThought: I will not do that.",
     ],
 )
 def test_afterthought(thought: str) -> None:
@@ -355,7 +383,8 @@ def test_afterthought(thought: str) -> None:
     assert refused.actions == ()
     assert refused.failure is not None
     assert refused.failure.message.endswith("the thought after it may take it back.")
-    assert _calls(f"Thought: I look.\n{react}\nThought: I now know it.\nFinal Answer: ok") == [CALL]
+    for other in ("I now know it.", "I should not go on until I see it.", "I must not make it up."):
+        assert _calls(f"Thought: I look.\n{react}\nThought: {other}\nFinal Answer: ok") == [CALL]
     think = f"{FORMS['tag']}\n<think>{thought}</think>"
     assert _calls(think) == []
 

@@ -22,6 +22,13 @@ def _as_native(text: str, **more: Any) -> Turn:
 
 both = pytest.mark.parametrize("read", [_as_text, _as_native], ids=["text", "native"])
 TOLD = [
+    *(
+        "I'll open the file.",
+        "Sure, I'll go check.",
+        "I will try the API.",
+        "I'll check to be sure.",
+    ),
+    *("Lemme check the logs.", "Gonna check the logs.", "About to run the search."),
     "I'll check the weather in Oslo.",
     "I will look that up for you.",
     "Sure! Let me search for that.",
@@ -61,6 +68,18 @@ TOLD = [
     "I'll check the weather, thanks!",
 ]
 GOOD = [
+    *(
+        "東京は日本の首都です。約1400万人が住んでいます。",
+        "이 함수는 두 수를 더합니다.",
+        "会议于明早九点开始。",
+    ),
+    *("Ich hoffe, das hilft Ihnen weiter!", "Je reste à votre disposition.", "Желаю удачи!"),
+    *("La función reduce el uso de memoria.", "هذه مسألة بسيطة."),
+    "Children under 12 ride free but need to carry an ID (any kind).",
+    "Parts have a two-week lead-time to order.",
+    "I realised that I must climb the mountain alone.",
+    *("I must have misread your question.", "You've got this! I'll be cheering for you."),
+    "I'm doing great, thanks for asking!",
     "It is 4 degrees in Oslo.",
     "I checked the weather: it is 4 degrees.",
     "I'll be happy to help.",
