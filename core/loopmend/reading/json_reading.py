@@ -142,9 +142,9 @@ class _Reply:
             except LenientError as error:
                 return self._unreadable(error)
             if not self.text[known.end :].strip():  # it is all there is, as most are
-                return self._judged(Excerpt(known, apart=True))
+                return self._found(known)
         plain = plain_value(self.text)
-        alone = None if plain is None else self._judged(Excerpt(plain))
+        alone = None if plain is None else self._found(plain)
         if alone is not None and (alone.ok or alone.fidelity == "salvaged"):
             return alone
         excerpts = Excerpts(self.text, known)
@@ -191,16 +191,18 @@ class _Reply:
         return reading
 
     def _judged(self, excerpt: Excerpt) -> JsonReading:
-        found = excerpt.value
-        span = (found.start, found.end)
         if excerpt.listed and self.wanted is None:
+            span = (excerpt.value.start, excerpt.value.end)
             message = "Several values follow each other, separated by commas."
             return JsonReading(failure=Failure(P.MALFORMED, message, span), span=span)
+        return self._found(excerpt.value)
+
+    def _found(self, found: Value) -> JsonReading:
         if not found.torn:
             return judged(self.text, found, self.wanted)
-        left_out = any(repair.what == LEFT_OUT for repair in found.repairs)
-        message = _LEFT_OUT if left_out else _STOPS
-        failure = Failure(P.TRUNCATED, message, span)
+        span = (found.start, found.end)
+        left_out = LEFT_OUT in [repair.what for repair in found.repairs]
+        failure = Failure(P.TRUNCATED, _LEFT_OUT if left_out else _STOPS, span)
         if not self.salvage:
             return JsonReading(None, failure, "exact", found.repairs, False, span, found.value)  # noqa: FBT003 - it is not whole
         reading = judged(self.text, found, self.wanted)
