@@ -154,11 +154,12 @@ class StringScanner(ScalarScanner):
     def _ended(self, opening: str, begin: int) -> str:
         """Read on to the quote that what follows shows to be the last."""
         text, part = self.text, self.part
+        search, after, inner = _ENDS[opening].search, _AFTER[part].match, part in _UNCLOSED
         start = checked = begin
         pieces: list[str] = []
         self.at = begin
         while True:
-            match = _ENDS[opening].search(text, self.at)
+            match = search(text, self.at)
             if match is None:
                 return self._unclosed(pieces, begin)
             at, char = match.start(), match[0]
@@ -173,8 +174,8 @@ class StringScanner(ScalarScanner):
                 self.at = at + 1
                 continue
             # Right before a word a quote opens something, and nothing has to be looked up.
-            opens = at > start and part in _UNCLOSED and text[at + 1 : at + 2].isalnum()
-            ends = not opens and (_AFTER[part].match(text, at + 1) or _JOINS.match(text, at + 1))
+            opens = inner and at > start and text[at + 1 : at + 2].isalnum()
+            ends = not opens and (after(text, at + 1) or _JOINS.match(text, at + 1))
             if not ends:
                 if not opens:
                     self._refuse(at, part, empty=at == start, first=checked == start)
