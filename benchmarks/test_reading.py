@@ -19,6 +19,7 @@ from tests.core.reading.pumps import PUMPS
 TIMES_LANGCHAIN = 1.2
 TIMES_JSON_LOADS = 4.0
 TIMES_JSON_REPAIR = 1 / 5
+TIMES_FOR_SHORT = 3 / 4
 # The aim is 1.5. What `json` and pydantic keep quiet about costs the rest: keys that come twice,
 # and keys that the schema does not know.
 TIMES_JSON = 1.7
@@ -170,7 +171,7 @@ def test_simply_broken_json(size: int, report: list[str]) -> None:
 
 
 def test_short_broken_texts(report: list[str]) -> None:
-    """Of short texts that are broken in odd ways, the median takes no longer than json_repair.
+    """Of short texts that are broken in odd ways, the median takes 3/4 of json_repair's time.
 
     The aim is a fifth here, too. A sum would hide that: one long text decides it.
     """
@@ -179,7 +180,7 @@ def test_short_broken_texts(report: list[str]) -> None:
     )
     each = ", ".join(f"{1 / one:.1f}" for one in found)
     report.append(f"read_json, short broken texts: {each} times as fast as json_repair")
-    assert found[len(found) // 2] <= 1
+    assert found[len(found) // 2] <= TIMES_FOR_SHORT
 
 
 VALUES = {

@@ -2,65 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import replace
 from json import JSONDecodeError
 from typing import Any, Final
 
 from loopmend._arguments import not_text
-from loopmend.reading.alignment import Alignment
 from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, repaired_at
+from loopmend.reading.judgement import JsonReading, judged, refused
 from loopmend.reading.lenient import LEFT_OUT, LenientError
 from loopmend.reading.pairs import TwiceError, quick_value
 from loopmend.reading.plain_values import plain_value, said_value
-from loopmend.reading.problem import Problem, kind_of, place
 from loopmend.reading.schema import Schema, schema_of
-from loopmend.reading.templates import echoes_schema, may_hold_slot, placeholder_in
-from loopmend.reading.turn import Failure, FailurePattern, Fidelity, ReadingConfig, Repair
+from loopmend.reading.templates import echoes_schema, may_hold_slot
+from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig
 from loopmend.reading.values import Value
 
 __all__ = ["JsonReading", "fit_value", "rank", "read_json"]
 
 _DEFAULT: Final = ReadingConfig()
-_MOST_NAMED: Final = 5
 _IN_A_SENTENCE: Final = 2
-_INTEGER: Final = re.compile(r"[-+]?[0-9_]*[0-9]")
 _STOPS: Final = "The reply stops in the middle of the value."
 _LEFT_OUT: Final = "The value leaves parts out."
 P: Final = FailurePattern
-
-
-@dataclass(frozen=True, slots=True)
-class JsonReading:
-    """What a reply says as a value.
-
-    >>> read_json("Here you are: {'a': 1,}").value
-    {'a': 1}
-    """
-
-    value: Any = None
-    """The value: an instance of the schema's type, or plain data. It is `None` if there is a
-    failure, unless `salvage` returns what there is."""
-    failure: Failure | None = None
-    """Why there is no value for sure."""
-    fidelity: Fidelity = "exact"
-    """Whether the text needed repair, or the value is only the part that arrived."""
-    repairs: tuple[Repair, ...] = ()
-    """What the reader put right, each with its place in the text."""
-    whole: bool = True
-    """Whether the text holds all of the value."""
-    span: tuple[int, int] = (0, 0)
-    """Where in the text the value stands."""
-    data: Any = None
-    """The value as plain data, before the schema's type took it; also of a value that the schema
-    refuses."""
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is a value for sure."""
-        return self.failure is None
 
 
 def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT) -> JsonReading:
@@ -113,7 +76,7 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
             return clean
         whole = Value(data, *span)
     if whole is not None:
-        reading = _read_value(text, whole, wanted)
+        reading = judged(text, whole, wanted)
         # A string may be a value that was encoded twice, or an answer in words.
         if not isinstance(whole.value, str) or (reading.ok and wanted is not None):
             return _by(config, reading)
@@ -145,7 +108,7 @@ def fit_value(value: Any, schema: Any = None, *, config: ReadingConfig = _DEFAUL
     if isinstance(value, str):
         return read_json(value, schema, config=config)
     wanted = schema_of(schema)
-    return _by(config, _read_value("", Value(value, 0, 0), wanted, hinted=False))
+    return _by(config, judged("", Value(value, 0, 0), wanted, hinted=False))
 
 
 def _by(config: ReadingConfig, reading: JsonReading) -> JsonReading:
@@ -154,96 +117,6 @@ def _by(config: ReadingConfig, reading: JsonReading) -> JsonReading:
         failure = Failure(P.MALFORMED, f"The value needs repair: {what}.", reading.span)
         return replace(reading, value=None, failure=failure)
     return reading
-
-
-def _read_value(
-    text: str, found: Value, wanted: Schema | None, *, hinted: bool = True
-) -> JsonReading:
-    """Return what a decoded value is for a schema."""
-    span = (found.start, found.end)
-    repairs = found.repairs
-    fidelity: Fidelity = "repaired" if repairs else "exact"
-    reading = JsonReading(found.value, None, fidelity, repairs, span=span, data=found.value)
-    if found.twice is not None:
-        return _refused(reading, P.MALFORMED, f"The key `{found.twice[:80]}` comes twice.")
-    source = text[found.start : found.end] if hinted else "..."
-    if wanted is not None and echoes_schema(found.value, wanted):
-        return _refused(reading, P.TEMPLATE_ECHO, "The reply repeats the schema, not a value.")
-    slot = placeholder_in(found.value, source)
-    if slot is not None:
-        message = f"`{place(slot)}` is a placeholder, not a value."
-        return _refused(reading, P.TEMPLATE_ECHO, message)
-    return reading if wanted is None else _fitted(reading, wanted, text)
-
-
-def _fitted(reading: JsonReading, wanted: Schema, text: str) -> JsonReading:
-    """Fit a value to a schema, then validate it: pydantic drops keys that it does not know."""
-    try:
-        return replace(reading, value=wanted.clean(reading.data))
-    except ValueError:
-        pass
-    alignment = Alignment(wanted.checker, strict=wanted.strict, written=_written(reading, text))
-    try:
-        data = alignment.aligned(reading.data, wanted.json)
-    except RecursionError:  # alternatives within alternatives
-        data = reading.data
-    if alignment.clashes:
-        keys = place(alignment.clashes[0])
-        return _refused(reading, P.MALFORMED, f"`{keys}` and another key name the same part.")
-    value, problems = wanted.validated(data)
-    if alignment.repairs and problems:
-        raw_value, raw = wanted.validated(reading.data)
-        if not raw:
-            value, problems, data = raw_value, raw, reading.data
-            alignment.repairs.clear()
-    if not problems:
-        turned, problems = wanted.turned(data)
-        for path in () if problems else turned:
-            alignment.note("type", path)
-    if alignment.repairs:
-        changed = tuple(Repair(what, reading.span) for what in alignment.repairs)
-        repairs = (*reading.repairs, *changed)
-        reading = replace(reading, data=data, fidelity="repaired", repairs=repairs)
-    if not problems and isinstance(data, dict) and data and _is_blank(value, data):
-        problems = tuple(Problem((str(key),), "", kind_of(part)) for key, part in data.items())
-    return _mismatched(reading, problems) if problems else replace(reading, value=value)
-
-
-def _written(reading: JsonReading, text: str) -> dict[int, str]:
-    """Return how integers are written that JSON would not write so, if each has one form only."""
-    found = [text[slice(*r.span)] for r in reading.repairs if r.what == "number"]
-    forms = [each for each in found if _INTEGER.fullmatch(each)]
-    if not forms:
-        return {}
-    times = Counter(_integers(reading.data))
-    return {int(each): each for each in forms if forms.count(each) == times[int(each)]}
-
-
-def _integers(data: Any) -> Iterator[int]:
-    held = [data]
-    while held:
-        value = held.pop()
-        if type(value) is int:
-            yield value
-        held += value.values() if isinstance(value, dict) else value if type(value) is list else ()
-
-
-def _is_blank(value: Any, data: dict[str, Any]) -> bool:
-    """Tell whether a type that drops keys it does not know has taken nothing at all."""
-    if is_dataclass(value):
-        return not any(field.name in data for field in fields(value))
-    return value == {} or getattr(value, "model_fields_set", None) == set()
-
-
-def _mismatched(reading: JsonReading, problems: tuple[Problem, ...]) -> JsonReading:
-    words = "; ".join(str(problem) for problem in problems[:_MOST_NAMED])
-    more = f"; and {len(problems) - _MOST_NAMED} more" if len(problems) > _MOST_NAMED else ""
-    failure = Failure(P.BAD_VALUE, f"{words}{more}.", reading.span, problems=problems)
-    return replace(reading, value=None, failure=failure)
-
-
-def _refused(reading: JsonReading, pattern: FailurePattern, message: str) -> JsonReading:
-    return replace(reading, value=None, failure=Failure(pattern, message, reading.span))
 
 
 class _Reply:
@@ -269,9 +142,9 @@ class _Reply:
             except LenientError as error:
                 return self._unreadable(error)
             if not self.text[known.end :].strip():  # it is all there is, as most are
-                return self._judged(Excerpt(known, apart=True))
+                return self._found(known)
         plain = plain_value(self.text)
-        alone = None if plain is None else self._judged(Excerpt(plain))
+        alone = None if plain is None else self._found(plain)
         if alone is not None and (alone.ok or alone.fidelity == "salvaged"):
             return alone
         excerpts = Excerpts(self.text, known)
@@ -292,7 +165,7 @@ class _Reply:
                 continue  # `[1]` in a sentence is a remark
             reading = self._judged(excerpt)
             if reading.ok and len(excerpts.found) > 1 and _is_lone_item(reading, excerpt.value):
-                reading = _refused(reading, P.MALFORMED, "Several values stand for a list of them.")
+                reading = refused(reading, P.MALFORMED, "Several values stand for a list of them.")
             if reading.ok:
                 return self._uncontested(reading, excerpt, ranked[nth + 1 :])
             if failed is None:
@@ -314,23 +187,25 @@ class _Reply:
         for other in rest:
             rival = self._judged(other)
             if rival.ok and rival.data != reading.data:
-                return _refused(reading, P.MALFORMED, "Several values fit, and one is wanted.")
+                return refused(reading, P.MALFORMED, "Several values fit, and one is wanted.")
         return reading
 
     def _judged(self, excerpt: Excerpt) -> JsonReading:
-        found = excerpt.value
-        span = (found.start, found.end)
         if excerpt.listed and self.wanted is None:
+            span = (excerpt.value.start, excerpt.value.end)
             message = "Several values follow each other, separated by commas."
             return JsonReading(failure=Failure(P.MALFORMED, message, span), span=span)
+        return self._found(excerpt.value)
+
+    def _found(self, found: Value) -> JsonReading:
         if not found.torn:
-            return _read_value(self.text, found, self.wanted)
-        left_out = any(repair.what == LEFT_OUT for repair in found.repairs)
-        message = _LEFT_OUT if left_out else _STOPS
-        failure = Failure(P.TRUNCATED, message, span)
+            return judged(self.text, found, self.wanted)
+        span = (found.start, found.end)
+        left_out = LEFT_OUT in [repair.what for repair in found.repairs]
+        failure = Failure(P.TRUNCATED, _LEFT_OUT if left_out else _STOPS, span)
         if not self.salvage:
             return JsonReading(None, failure, "exact", found.repairs, False, span, found.value)  # noqa: FBT003 - it is not whole
-        reading = _read_value(self.text, found, self.wanted)
+        reading = judged(self.text, found, self.wanted)
         if not reading.ok:
             return replace(reading, whole=False)
         return replace(reading, failure=failure, fidelity="salvaged", whole=False)
@@ -341,7 +216,7 @@ class _Reply:
         if excerpts.unfinished_thought or any(each.apart for each in excerpts.found):
             return None
         found = said_value(self.text, excerpts.visible, self.wanted)
-        return None if found is None else _read_value(self.text, found, self.wanted)
+        return None if found is None else judged(self.text, found, self.wanted)
 
     def _none(self, excerpts: Excerpts) -> JsonReading:
         if excerpts.unfinished_thought:

@@ -38,7 +38,21 @@ _RUN: Final = {
     "{": re.compile(rf"(?:{_PLAIN_KEY}[ \t\r\n]*{_SCALAR}[ \t\r\n]*,[ \t\r\n]*(?={_PLAIN_KEY}))+"),
     "[": re.compile(rf"(?:{_SCALAR}[ \t\r\n]*,[ \t\r\n]*(?=[\"\d\[{{-]|(?:true|false|null)\b))+"),
 }
-_PAIRS: Final[Any] = json.JSONDecoder(object_pairs_hook=list)
+# Objects and arrays that are JSON and nest nothing. Before a comma and a word even what looks like
+# the end may belong to a string.
+_MEMBER: Final = rf"[ \t\r\n]*{_PLAIN_KEY}[ \t\r\n]*{_SCALAR}[ \t\r\n]*"
+_ITEM: Final = rf"[ \t\r\n]*{_SCALAR}[ \t\r\n]*"
+_FLAT: Final = {
+    "{": re.compile(rf"\{{{_MEMBER}(?:,{_MEMBER})*\}}(?!\s*,\s*[^\W\d])"),
+    "[": re.compile(rf"\[{_ITEM}(?:,{_ITEM})*\](?!\s*,\s*[^\W\d])"),
+}
+_DECODERS: Final[tuple[Any, ...]] = (json.JSONDecoder(), json.JSONDecoder(object_pairs_hook=list))
+_ITEMS: Final = _DECODERS[0].scan_once
+_PAIRS: Final = _DECODERS[1].scan_once
+_STRICT: Final = frozenset('"-0123456789tfn')
+_SKIPPED: Final = frozenset(",.\u2026")
+_NO_VALUE: Final = frozenset("},:=>")
+_ENDS_KEY: Final = frozenset("\"'\u201d\u2019")
 _TYPO: Final = re.compile(rf"\s*,\s*{NAMED}")
 _MORE: Final = re.compile(r"\s*[,\]}]")
 
@@ -72,7 +86,10 @@ class Scanner(StringScanner):
 
     def value(self) -> Any:
         """Read any value."""
-        char = self.peek()
+        return self._value(self.peek())
+
+    def _value(self, char: str) -> Any:
+        """Read the value that a sign opens."""
         if char in CLOSERS:
             return self._container(char)
         if char in QUOTES or self.prefixed():
@@ -96,13 +113,32 @@ class Scanner(StringScanner):
         if len(self.open) > MAX_DEPTH:
             self.fail(f"nested deeper than {MAX_DEPTH} levels")
         self.at += 1
-        found: Any = self._object() if char == "{" else self._array(CLOSERS[char])
+        found: Any
+        if self.text.startswith(CLOSERS[char], self.at):
+            found = {} if char == "{" else []
+            self.at += 1
+        elif char in _FLAT and (flat := _FLAT[char].match(self.text, start)) is not None:
+            found = self._flat(char, start)
+            self.at = flat.end()
+        else:
+            found = self._object() if char == "{" else self._array(CLOSERS[char])
         self.open.pop()
         self.part = part
         return self._tuple(found, start, known) if char == "(" else found
 
+    def _flat(self, char: str, start: int) -> Any:
+        """Decode what is JSON and nests nothing."""
+        if char == "[":
+            return _ITEMS(self.text, start)[0]
+        found: dict[str, Any] = {}
+        for key, value in _PAIRS(self.text, start)[0]:
+            self._put(found, key, value)
+        return found
+
     def _tuple(self, found: list[Any], start: int, known: int) -> Any:
         self.mend("parentheses for brackets", start)
+        if not found:
+            return found
         words = any(repair.what == "unquoted text" for repair in self.repairs[known:])
         if words and not self.parentheses:
             self.fail("words in parentheses", start)
@@ -121,15 +157,17 @@ class Scanner(StringScanner):
                 if not found:
                     self.fail("no key")
                 self._note_wrong()
-                if self.at + 1 < self.last and self.text[self.at + 1] != "}":
-                    self.at += self.open[-2:-1] != ["["]
+                in_array = self.open[-2:-1] == ["["]
+                ends = in_array and char == "]"  # `[{"a": 1]`: it is the array that ends here
+                if self.text[self.at + 1] != "}" if self.at + 1 < self.last else ends:
+                    self.at += not in_array
                     return found
                 self.at += 1
             elif char == '"' and (run := _RUN["{"].match(self.text, self.at)):
-                for key, value in _PAIRS.decode(f"{{{run[0].rstrip()[:-1]}}}"):
+                for key, value in _PAIRS(f"{{{run[0].rstrip()[:-1]}}}", 0)[0]:
                     self._put(found, key, value)
                 self.at = run.end()
-            elif not self._skips(char):
+            elif char not in _SKIPPED or not self._skips(char):
                 self.part = "key"
                 key = self._key(char)
                 self.part = "member"
@@ -160,7 +198,7 @@ class Scanner(StringScanner):
 
     def _member(self, found: dict[str, Any], key: str) -> None:
         """Read the value that belongs to a key; one that is cut off is left out."""
-        quoted = self.text[self.at - 1] in "\"'\u201d\u2019"
+        end = self.at
         sign = self.peek()
         if sign in (":", "=", "\uff1a"):
             self.at += 1
@@ -168,18 +206,19 @@ class Scanner(StringScanner):
                 self.mend(f"`{sign}` for `:`", self.at - 1)
                 if sign == "=" and self.text.startswith(">", self.at):
                     self.at += 1  # as Ruby and PHP write it
-            if self.peek() in ("}", ",", ":", "=", ">"):
+            sign = self.peek()
+            if sign in _NO_VALUE:
                 self.fail("a key without a value")
             if self._stops():
                 return
-        elif sign and quoted and _LITERAL.match(self.text, self.at):
+        elif sign and self.text[end - 1] in _ENDS_KEY and _LITERAL.match(self.text, self.at):
             self.mend("missing colon", self.at)
         elif sign:
             self.fail("a key without a value")
-        if self.peek() == "":
+        if sign == "":
             self.tear(Tear.CUT)
             return
-        self._put(found, key, self.value())
+        self._put(found, key, self._value(sign))
         self._separator("}")
 
     def _put(self, found: dict[str, Any], key: str, value: Any) -> None:
@@ -200,12 +239,16 @@ class Scanner(StringScanner):
                 typo = _TYPO.match(self.text, self.at + 1) is not None and len(self.open) > 1
                 self.at += typo or self.typos or _OPENERS[char] not in self.open[-2:-1]
                 return found
-            if closer == "]" and (run := _RUN["["].match(self.text, self.at)):
-                found += json.loads(f"[{run[0].rstrip()[:-1]}]")
+            if (
+                char in _STRICT
+                and closer == "]"
+                and (run := _RUN["["].match(self.text, self.at)) is not None
+            ):
+                found += _ITEMS(f"[{run[0].rstrip()[:-1]}]", 0)[0]
                 self.at = run.end()
-            elif not self._skips(char) and not self._stops():
+            elif (char not in _SKIPPED or not self._skips(char)) and not self._stops():
                 self.part = "item"
-                found.append(self.value())
+                found.append(self._value(char))
                 self._separator(closer)
         self._close()
         return found

@@ -42,6 +42,12 @@ _ATOMS: Final = {
     "item": re.compile(rf"{_ATOM}(?=[\"'\u201c\[{{]|-?\d[\d.]*\s*[,\]\s]|(?:true|false|null)\b))"),
 }
 _ATOMIC: Final = frozenset("-0123456789tfnTFN")
+# An integer, or words that are nothing but words, and then what ends them.
+_SIMPLE: Final = re.compile(
+    r"(?:(-?(?:0|[1-9]\d{0,17}))|(?!(?:NaN|nan|Infinity|inf|true|false|null|True|False|None) )"
+    r"(?!(?:NaN|nan|Infinity|inf)\b)[A-Za-z_][\w\-]*(?: [A-Za-z_][\w\-]*)*)(?=[ \t]*[,}\])])",
+    re.ASCII,
+)
 _BARE_STOP: Final = re.compile(rf"[,}}\])\n(\[{{]|(?<!\s)\s+(?={NAMED})")
 # Something called, looked up or added to; a string with a prefix.
 _CODE: Final = re.compile(
@@ -116,9 +122,12 @@ class ScalarScanner:
         """Skip blanks, comments and what has no width, and return the next character."""
         text = self.text
         char = text[self.at : self.at + 1]
-        if char in _BLANK and (blanks := _BLANKS.match(text, self.at)):
-            self.at = blanks.end()
+        if char in _BLANK:
+            self.at += 1  # one blank is the rule
             char = text[self.at : self.at + 1]
+            if char in _BLANK and (blanks := _BLANKS.match(text, self.at)):
+                self.at = blanks.end()
+                char = text[self.at : self.at + 1]
         if "!" < char < "\x7f" and char not in "#/\\":
             return char
         while char:
@@ -143,6 +152,9 @@ class ScalarScanner:
     def bare(self) -> Any:
         """Read a number, a literal or unquoted text."""
         text, start = self.text, self.at
+        if (simple := _SIMPLE.match(text, start)) is not None:
+            self.at = simple.end()
+            return int(simple[0]) if simple.lastindex else self._simple_word(simple[0], start)
         char = text[start : start + 1]
         atoms = _ATOMS.get(self.part) if char in _ATOMIC else None
         if atoms is not None and (atom := atoms.match(text, start)):
@@ -163,11 +175,16 @@ class ScalarScanner:
         if not word:
             self.fail("no value")
         self.at = stop
-        if word in _WORDS:
-            if word not in _JSON_WORDS:
-                self.mend("Python literal", start)
-            return _WORDS[word]
-        return self._word(word, start)
+        return self._simple_word(word, start) if word in _WORDS else self._word(word, start)
+
+    def _simple_word(self, word: str, start: int) -> Any:
+        """Return what a literal or a lone word stands for."""
+        if word not in _WORDS:
+            self.mend("unquoted text", start)
+            return BareName(word) if self._is_code(word) else word
+        if word not in _JSON_WORDS:
+            self.mend("Python literal", start)
+        return _WORDS[word]
 
     def _word(self, word: str, start: int) -> Any:
         """Return what unquoted text stands for."""
@@ -227,7 +244,9 @@ class ScalarScanner:
         """Note what was put right, from a place to another or to where the scanner is."""
         if len(self.repairs) >= _MOST_REPAIRS:
             return
-        if not end:
+        if not end and start >= self.at:
+            end = min(start + 1, len(self.text))
+        elif not end:
             piece = self.text[start : self.at]
             start += len(piece) - len(piece.lstrip())
             end = min(start + (len(piece.strip()) or 1), len(self.text))

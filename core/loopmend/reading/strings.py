@@ -64,6 +64,8 @@ _UNCLOSED: Final = {
     "member": re.compile(rf",\s*(?={NAMED})"),
     "item": re.compile(r",(?:/\*[^*]*\*/)?(?=[\"'][^\s\"',\]])"),
 }
+_TRIPLE: Final = ('"""', "'''", "```")
+_BEFORE_KEY: Final = frozenset(", \t\n\r\f\v/")
 _JOINS: Final = re.compile(r"\s*\+\s*(?=[\"'])")
 _BEFORE_PLUS: Final = frozenset("+ \t\n\r")
 _REACH: Final = 2000
@@ -80,7 +82,7 @@ _EXPRESSION: Final = re.compile(r"""\s*[+%]\s*["'\w(]""")
 _BETWEEN: Final = re.compile(
     r"""(?:(?:\s+[^\s"']{1,20}){1,3}\s+|\s*[^\s\w"',:;.<>(){}\[\]]{1,2}\s*)["'][^\s"',}\]]"""
 )
-_RAW: Final = re.compile(r"""[rR](?:"[^"\\\n]*"|'[^'\\\n]*')""")
+_SAME: Final = re.compile(r"""[uU]["']|[rR](?:"[^"\\\n]*"|'[^'\\\n]*')""")
 _PREFIX: Final = re.compile(r"""[bBfFrRuU]{1,2}(["'])(?=[^\n]{0,2000}?\1)""")
 _ENDS: Final = {
     opening: re.compile("[\\\\\n" + "".join(set(closing)) + "]")
@@ -102,7 +104,7 @@ class StringScanner(ScalarScanner):
         """Read a quoted string, whatever the quotes."""
         text, start = self.text, self.at
         opening = text[start]
-        if text.startswith(opening * 3, start) and opening in "\"'`":
+        if text[start + 1 : start + 2] == opening and text.startswith(_TRIPLE, start):
             return self._block(opening * 3)
         found = self._string(opening)
         if text[self.at : self.at + 1] not in _BEFORE_PLUS:
@@ -123,7 +125,7 @@ class StringScanner(ScalarScanner):
         text, at = self.text, self.at
         if text[at : at + 1] not in _PREFIXES or not _PREFIX.match(text, at):
             return False
-        if text[at] not in "uU" and not _RAW.match(text, at):
+        if not _SAME.match(text, at):
             self.fail("an expression, not a value", at)
         self.mend("string prefix", at)
         self.at += 1
@@ -135,9 +137,9 @@ class StringScanner(ScalarScanner):
             return self._doubled(opening)
         begin = start + 1
         end = text.find(QUOTES[opening][0], begin, begin + _REACH)
-        if end != -1 and text[end + 1 : end + 2] in _PLAIN[part]:
-            plain = text[begin:end]
-            if "\\" not in plain and "\n" not in plain and len(QUOTES[opening]) == 1:
+        if end != -1 and "\\" not in (plain := text[begin:end]) and "\n" not in plain:
+            ends = text[end + 1 : end + 2] in _PLAIN[part] or _AFTER[part].match(text, end + 1)
+            if ends and len(QUOTES[opening]) == 1:
                 self.at = end + 1
                 self._note_quotes(start)
                 return plain
@@ -152,11 +154,12 @@ class StringScanner(ScalarScanner):
     def _ended(self, opening: str, begin: int) -> str:
         """Read on to the quote that what follows shows to be the last."""
         text, part = self.text, self.part
+        search, after, inner = _ENDS[opening].search, _AFTER[part].match, part in _UNCLOSED
         start = checked = begin
         pieces: list[str] = []
         self.at = begin
         while True:
-            match = _ENDS[opening].search(text, self.at)
+            match = search(text, self.at)
             if match is None:
                 return self._unclosed(pieces, begin)
             at, char = match.start(), match[0]
@@ -170,9 +173,12 @@ class StringScanner(ScalarScanner):
                 self.mend("raw line end in a string", at)
                 self.at = at + 1
                 continue
-            ends = _AFTER[part].match(text, at + 1) or _JOINS.match(text, at + 1)
+            # Right before a word a quote opens something, and nothing has to be looked up.
+            opens = inner and at > start and text[at + 1 : at + 2].isalnum()
+            ends = not opens and (after(text, at + 1) or _JOINS.match(text, at + 1))
             if not ends:
-                self._refuse(at, part, empty=at == start, first=checked == start)
+                if not opens:
+                    self._refuse(at, part, empty=at == start, first=checked == start)
                 if (unclosed := self._ends_before(at)) is not None and unclosed >= begin:
                     self.mend("missing quote", unclosed)
                     self.at = unclosed
@@ -236,7 +242,7 @@ class StringScanner(ScalarScanner):
     def _ends_before(self, at: int) -> int | None:
         """Return where a string ends if this quote opens the next key or item."""
         pattern = _UNCLOSED.get(self.part)
-        if pattern is None:
+        if pattern is None or self.text[at - 1] not in _BEFORE_KEY:
             return None
         comma = self.text.rfind(",", max(0, at - 60), at)
         found = pattern.match(self.text, comma) if comma != -1 else None

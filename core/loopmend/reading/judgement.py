@@ -1,0 +1,142 @@
+"""Judging a decoded value: what it is for a schema, or why it is nothing for sure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Final
+
+from loopmend.reading.alignment import Alignment
+from loopmend.reading.problem import Problem, kind_of, place
+from loopmend.reading.schema import Schema
+from loopmend.reading.templates import echoes_schema, placeholder_in
+from loopmend.reading.turn import Failure, FailurePattern, Fidelity, Repair
+from loopmend.reading.values import Value
+
+__all__ = ["JsonReading", "judged", "refused"]
+
+_MOST_NAMED: Final = 5
+_INTEGER: Final = re.compile(r"[-+]?[0-9_]*[0-9]")
+P: Final = FailurePattern
+
+
+@dataclass(frozen=True, slots=True)
+class JsonReading:
+    """What a reply says as a value.
+
+    >>> read_json("Here you are: {'a': 1,}").value
+    {'a': 1}
+    """
+
+    value: Any = None
+    """The value: an instance of the schema's type, or plain data. It is `None` if there is a
+    failure, unless `salvage` returns what there is."""
+    failure: Failure | None = None
+    """Why there is no value for sure."""
+    fidelity: Fidelity = "exact"
+    """Whether the text needed repair, or the value is only the part that arrived."""
+    repairs: tuple[Repair, ...] = ()
+    """What the reader put right, each with its place in the text."""
+    whole: bool = True
+    """Whether the text holds all of the value."""
+    span: tuple[int, int] = (0, 0)
+    """Where in the text the value stands."""
+    data: Any = None
+    """The value as plain data, before the schema's type took it; also of a value that the schema
+    refuses."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a value for sure."""
+        return self.failure is None
+
+
+def judged(text: str, found: Value, wanted: Schema | None, *, hinted: bool = True) -> JsonReading:
+    """Return what a decoded value is for a schema."""
+    span = (found.start, found.end)
+    repairs = found.repairs
+    fidelity: Fidelity = "repaired" if repairs else "exact"
+    reading = JsonReading(found.value, None, fidelity, repairs, span=span, data=found.value)
+    if found.twice is not None:
+        return refused(reading, P.MALFORMED, f"The key `{found.twice[:80]}` comes twice.")
+    source = text[found.start : found.end] if hinted else "..."
+    if wanted is not None and echoes_schema(found.value, wanted):
+        return refused(reading, P.TEMPLATE_ECHO, "The reply repeats the schema, not a value.")
+    slot = placeholder_in(found.value, source)
+    if slot is not None:
+        message = f"`{place(slot)}` is a placeholder, not a value."
+        return refused(reading, P.TEMPLATE_ECHO, message)
+    return reading if wanted is None else _fitted(reading, wanted, text)
+
+
+def _fitted(reading: JsonReading, wanted: Schema, text: str) -> JsonReading:
+    """Fit a value to a schema, then validate it: pydantic drops keys that it does not know."""
+    try:
+        return replace(reading, value=wanted.clean(reading.data))
+    except ValueError:
+        pass
+    alignment = Alignment(wanted.checker, strict=wanted.strict, written=_written(reading, text))
+    try:
+        data = alignment.aligned(reading.data, wanted.json)
+    except RecursionError:  # alternatives within alternatives
+        data = reading.data
+    if alignment.clashes:
+        keys = place(alignment.clashes[0])
+        return refused(reading, P.MALFORMED, f"`{keys}` and another key name the same part.")
+    value, problems = wanted.validated(data)
+    if alignment.repairs and problems:
+        raw_value, raw = wanted.validated(reading.data)
+        if not raw:
+            value, problems, data = raw_value, raw, reading.data
+            alignment.repairs.clear()
+    if not problems:
+        turned, problems = wanted.turned(data)
+        for path in () if problems else turned:
+            alignment.note("type", path)
+    if alignment.repairs:
+        changed = tuple(Repair(what, reading.span) for what in alignment.repairs)
+        repairs = (*reading.repairs, *changed)
+        reading = replace(reading, data=data, fidelity="repaired", repairs=repairs)
+    if not problems and isinstance(data, dict) and data and _is_blank(value, data):
+        problems = tuple(Problem((str(key),), "", kind_of(part)) for key, part in data.items())
+    return _mismatched(reading, problems) if problems else replace(reading, value=value)
+
+
+def _written(reading: JsonReading, text: str) -> dict[int, str]:
+    """Return how integers are written that JSON would not write so, if each has one form only."""
+    found = [text[slice(*r.span)] for r in reading.repairs if r.what == "number"]
+    forms = [each for each in found if _INTEGER.fullmatch(each)]
+    if not forms:
+        return {}
+    times = Counter(_integers(reading.data))
+    return {int(each): each for each in forms if forms.count(each) == times[int(each)]}
+
+
+def _integers(data: Any) -> Iterator[int]:
+    held = [data]
+    while held:
+        value = held.pop()
+        if type(value) is int:
+            yield value
+        held += value.values() if isinstance(value, dict) else value if type(value) is list else ()
+
+
+def _is_blank(value: Any, data: dict[str, Any]) -> bool:
+    """Tell whether a type that drops keys it does not know has taken nothing at all."""
+    if is_dataclass(value):
+        return not any(field.name in data for field in fields(value))
+    return value == {} or getattr(value, "model_fields_set", None) == set()
+
+
+def _mismatched(reading: JsonReading, problems: tuple[Problem, ...]) -> JsonReading:
+    words = "; ".join(str(problem) for problem in problems[:_MOST_NAMED])
+    more = f"; and {len(problems) - _MOST_NAMED} more" if len(problems) > _MOST_NAMED else ""
+    failure = Failure(P.BAD_VALUE, f"{words}{more}.", reading.span, problems=problems)
+    return replace(reading, value=None, failure=failure)
+
+
+def refused(reading: JsonReading, pattern: FailurePattern, message: str) -> JsonReading:
+    """Return a reading without its value, and why."""
+    return replace(reading, value=None, failure=Failure(pattern, message, reading.span))
