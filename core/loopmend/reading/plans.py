@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from loopmend.reading import attitudes, phrases, verbs
+from loopmend.reading import attitudes, languages, phrases, verbs
 from loopmend.reading.lexicon import words_of
 from loopmend.reading.speech import (
     clauses,
@@ -68,7 +68,7 @@ def plans(sentence: str, about: Iterable[str] = ()) -> bool:
         return False
     # What is said before the plan does not change it; what is said after it may.
     clause = attitudes.NOT_THE_REST.sub("", clause)
-    return not (negates(clause) or supposes(clause) or phrases.FOREIGN_SAYING.search(sentence))
+    return not (negates(clause) or supposes(clause) or languages.FOREIGN_SAYING.search(sentence))
 
 
 def _is_on_text(clause: str, about: set[str]) -> bool:
@@ -99,7 +99,7 @@ def _planned(sentence: str, about: set[str]) -> str | None:
     if step and _does(step["rest"], about, progressive=False):
         return step["rest"]
     # Most other languages deny a verb before they name it.
-    named = phrases.FOREIGN.search(sentence) and not phrases.FOREIGN_THIS.search(sentence)
+    named = languages.FOREIGN.search(sentence) and not languages.FOREIGN_THIS.search(sentence)
     return sentence if named else None
 
 
@@ -131,7 +131,7 @@ def promises(sentence: str) -> bool:
         now = match.re is phrases.PROGRESS and not match["while"]
         if acts_by(next(group for group in match.groups() if group is not None), now=now):
             return True
-    return phrases.FOREIGN_PROMISE.search(sentence) is not None
+    return languages.FOREIGN_PROMISE.search(sentence) is not None
 
 
 def acts_by(rest: str, *, now: bool = False) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from loopmend.reading import attitudes, phrases, verbs
+from loopmend.reading import attitudes, languages, phrases, verbs
 from loopmend.reading.lexicon import Role, role_of
 
 __all__ = [
@@ -225,9 +225,9 @@ def is_foreign(sentence: str) -> bool:
     >>> is_foreign("Der Ordner ist voll."), is_foreign("Denied!")
     (True, False)
     """
-    if phrases.OTHER_LANGUAGE.search(sentence) is None:
+    if languages.OTHER_LANGUAGE.search(sentence) is None:
         return False
-    return phrases.ENGLISH.search(sentence) is None
+    return languages.ENGLISH.search(sentence) is None
 
 
 def narrates(sentence: str) -> bool:

@@ -8,9 +8,9 @@ from typing import Final
 
 from loopmend.reading.attitudes import CORRECTS
 from loopmend.reading.candidates import Candidate
+from loopmend.reading.languages import ENGLISH
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.phrases import (
-    ENGLISH,
     INVOLVED,
     ITEM,
     NEXT_THING,
