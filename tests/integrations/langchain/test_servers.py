@@ -7,9 +7,9 @@ documentation: a schema in `response_format`, and no tools unless it was started
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from typing import Any
 
-import jsonschema
 import pytest
 
 pytest.importorskip("langchain_openai")
@@ -22,6 +22,7 @@ from openai import BadRequestError
 from langchain_loopmend.middleware import NormalizationMiddleware, ToolCallingMiddleware
 from tests.model_server import Answer, completion, serving
 
+jsonschema: Any = import_module("jsonschema")  # has no types
 QUIET = pytest.mark.filterwarnings("ignore::Warning")
 QUESTION: Any = {"messages": [("user", "How many live in Oslo?")]}
 CALL = {"type": "tool_call", "name": "search", "arguments": {"query": "Oslo"}}
@@ -29,7 +30,7 @@ FINAL = {"type": "final", "content": "717,710 people."}
 NO_TOOLS = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
 # What vLLM adds to a reply of OpenAI's interface.
 BESIDE_CHOICE = {"logprobs": None, "stop_reason": None, "token_ids": None}
-BESIDE_MESSAGE = {"refusal": None, "reasoning": None, "tool_calls": [], "function_call": None}
+BESIDE_MESSAGE: dict[str, Any] = {"refusal": None, "reasoning": None, "tool_calls": []}
 BESIDE_REPLY = {"prompt_logprobs": None, "prompt_token_ids": None, "kv_transfer_params": None}
 
 

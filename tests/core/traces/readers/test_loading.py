@@ -66,7 +66,7 @@ def lines(*values: Any) -> bytes:
         (json.dumps({"messages": TALK}, indent=1).encode(), ["4"]),
         (json.dumps([{"messages": TALK}] * 2, indent=1).encode(), ["4", "4"]),
         (b'{"messages": [{"ro\n' + lines({"messages": TALK}), ["4"]),
-        (gzip.compress(lines({"messages": TALK})), ["4"]),
+        (gzip.compress(lines({"messages": TALK}), mtime=0), ["4"]),
         (LOG.encode(), ["4"]),
         (io.BytesIO(lines({"messages": TALK})), ["4"]),
         (io.StringIO(LOG), ["4"]),
