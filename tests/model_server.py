@@ -37,7 +37,7 @@ def serving(answer: Answer) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             asked.append(body)
             status, reply = answer(body)
-            kind, sent = _written(reply, streamed=bool(body.get("stream")))
+            kind, sent = _written(reply, streamed=status == 200 and bool(body.get("stream")))
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(sent)))
