@@ -190,5 +190,5 @@ constraints: ready-dev ## Resolve constraints.txt anew, for the oldest supported
 	rm constraints.new
 
 clean: ## Remove .venv and everything that was built
-	rm -rf $(VENV) $(SCRATCH) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage
+	rm -rf $(VENV) $(SCRATCH) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
