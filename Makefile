@@ -113,8 +113,8 @@ format: ready-dev ## Let ruff fix what it can
 docs: ready-docs ## Build the documentation into site/, and refuse links that lead nowhere
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-lab: ready-lab ## Open the notebooks in JupyterLab
-	$(BIN)/jupyter lab notebooks/1-reading.ipynb
+lab: ready-lab ## Open the notebooks in JupyterLab (ARGS=--allow-root in a container)
+	$(BIN)/jupyter lab notebooks/1-reading.ipynb $(ARGS)
 
 bench: ready-dev ## Measure speed as ratios in one run
 	$(BIN)/pytest benchmarks -q --benchmark-enable --benchmark-columns=min,median,rounds
