@@ -80,9 +80,11 @@ demo: ready-demo ## See agents of both frameworks fail in five ways, natively an
 picture: ready-demo ## Draw the picture in the README anew, from the demo itself
 	$(BIN)/python -m demo --svg docs/demo.svg
 
+# A file of tests stays in one process, so what its tests share is made once.
+ALL_CORES := --numprocesses auto --dist loadfile
+
 test: ready-dev ## Run all tests, the code in the documents and the notebooks
-	$(BIN)/coverage run -m pytest -q
-	$(BIN)/coverage report
+	$(BIN)/pytest -q $(ALL_CORES) --cov
 
 lint: ready-dev ready-pyright ## Check style, types and import rules
 	$(BIN)/ruff check .
@@ -91,10 +93,17 @@ lint: ready-dev ready-pyright ## Check style, types and import rules
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	PYTHONPATH=core:integrations $(BIN)/lint-imports
 
+# The first look at all types takes half a minute, so the tests run beside it.
 check: ready-dev ## Check style, types and the tests of what changed since main, in under a minute
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@$(MAKE) --no-print-directory --jobs=2 check-types check-tests
+
+.PHONY: check-types check-tests
+check-types:
 	$(BIN)/mypy
+
+check-tests:
 	@$(BIN)/python -m tools.changed
 
 format: ready-dev ## Let ruff fix what it can
@@ -104,8 +113,8 @@ format: ready-dev ## Let ruff fix what it can
 docs: ready-docs ## Build the documentation into site/, and refuse links that lead nowhere
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-lab: ready-lab ## Open the notebooks in JupyterLab
-	$(BIN)/jupyter lab notebooks/1-reading.ipynb
+lab: ready-lab ## Open the notebooks in JupyterLab (ARGS=--allow-root in a container)
+	$(BIN)/jupyter lab notebooks/1-reading.ipynb $(ARGS)
 
 bench: ready-dev ## Measure speed as ratios in one run
 	$(BIN)/pytest benchmarks -q --benchmark-enable --benchmark-columns=min,median,rounds
@@ -181,5 +190,5 @@ constraints: ready-dev ## Resolve constraints.txt anew, for the oldest supported
 	rm constraints.new
 
 clean: ## Remove .venv and everything that was built
-	rm -rf $(VENV) $(SCRATCH) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage
+	rm -rf $(VENV) $(SCRATCH) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -98,7 +98,7 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base-url", help="a server to ask instead, such as http://host:port/v1")
     parser.add_argument("--model-name", default="default", help="which model the server should use")
     parser.add_argument(
-        "--tasks", default="held_out", help="office, held_out, or a Python file of your own"
+        "--tasks", default="held_out", help="railway, held_out, or a Python file of your own"
     )
 
 

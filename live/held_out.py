@@ -1,4 +1,4 @@
-"""Twenty tasks of a railway, and nine tools: written before any model ran on them."""
+"""Twenty tasks of a museum, and nine tools: written before any model ran on them."""
 
 from __future__ import annotations
 
@@ -8,87 +8,90 @@ from live.tasks import Task
 
 __all__ = ["TASKS", "TOOLS"]
 
-_TRAINS: Final = {
-    ("porto", "lyon"): "IC 512",
-    ("lyon", "basel"): "EN 77",
-    ("basel", "graz"): "RJ 340",
+_ROOMS: Final = {"night ferry": "room 14", "blue kettle": "room 3", "the harvest": "room 22"}
+_PAINTERS: Final = {
+    "night ferry": "Ilse Brandt",
+    "blue kettle": "Tomas Okafor",
+    "the harvest": "Mira Sandoval",
 }
-_PLATFORMS: Final = {"ic512": "platform 9", "en77": "platform 4", "rj340": "platform 12"}
-_DELAYS: Final = {"ic512": "25 minutes late", "en77": "on time", "rj340": "8 minutes late"}
-_FARES: Final = {
-    ("porto", "lyon", "first"): 143,
-    ("porto", "lyon", "second"): 86,
-    ("lyon", "basel", "second"): 52,
-    ("basel", "graz", "second"): 71,
+_BORN: Final = {"ilse brandt": "1871", "tomas okafor": "1934", "mira sandoval": "1902"}
+_HOURS: Final = {
+    ("main hall", "friday"): "10:00 to 21:00",
+    ("main hall", "monday"): "closed",
+    ("sculpture garden", "friday"): "9:00 to 17:00",
+    ("sculpture garden", "monday"): "9:00 to 15:00",
 }
-_WEATHER: Final = {
-    ("graz", "sunday"): "snow",
-    ("graz", "monday"): "sunny",
-    ("porto", "sunday"): "fog",
+_TICKETS: Final = {
+    ("adult", "day"): 18,
+    ("adult", "year"): 95,
+    ("student", "day"): 11,
+    ("child", "day"): 4,
 }
-_LOCKERS: Final = {"basel": 17, "lyon": 0, "graz": 5}
-_MENU: Final = {"soup": "6.40", "coffee": "2.80", "sandwich": "5.10"}
-_LOST: Final = {"R-58": "a green umbrella, kept in Lyon", "R-91": "a violin, kept in Graz"}
+_TOURS: Final = {("english", "morning"): 6, ("english", "evening"): 0, ("french", "morning"): 13}
+_SHOP: Final = {
+    ("poster", "large"): "24.50",
+    ("poster", "small"): "9.80",
+    ("mug", "small"): "7.20",
+}
+_LOANS: Final = {"L-304": "Night Ferry, lent to Oslo", "L-517": "Blue Kettle, lent to Madrid"}
 
 
 def _plain(text: str) -> str:
-    return text.strip().lower()
+    return " ".join(text.lower().replace("'", "").replace('"', "").split())
 
 
-def train_between(origin: str, destination: str) -> str:
-    """Return the number of the direct train between two cities."""
-    found = _TRAINS.get((_plain(origin), _plain(destination)))
-    return found or f"no direct train from {origin} to {destination}"
+def painting_room(title: str) -> str:
+    """Return the room in which a painting hangs."""
+    return _ROOMS.get(_plain(title), f"no painting {title}")
 
 
-def platform_of(train: str) -> str:
-    """Return the platform of a train, by its number such as AB 123."""
-    return _PLATFORMS.get(_plain(train).replace(" ", ""), f"no train {train}")
+def painter_of(title: str) -> str:
+    """Return who painted a painting."""
+    return _PAINTERS.get(_plain(title), f"no painting {title}")
 
 
-def delay_of(train: str) -> str:
-    """Return how late a train is, by its number such as AB 123."""
-    return _DELAYS.get(_plain(train).replace(" ", ""), f"no train {train}")
+def birth_year(painter: str) -> str:
+    """Return the year in which a painter was born."""
+    return _BORN.get(_plain(painter), f"no painter {painter}")
 
 
-def ticket_fare(origin: str, destination: str, travel_class: str) -> str:
-    """Return the fare between two cities in euros; the class is first or second."""
-    level = _plain(travel_class).removesuffix("class").strip()
-    found = _FARES.get((_plain(origin), _plain(destination), level))
-    return f"no fare from {origin} to {destination}" if found is None else f"{found} euros"
+def opening_hours(area: str, day: str) -> str:
+    """Return the opening hours of an area of the museum on a day of the week."""
+    found = _HOURS.get((_plain(area).removeprefix("the "), _plain(day)))
+    return found or f"no opening hours for {area} on {day}"
 
 
-def forecast(city: str, day: str) -> str:
-    """Return the weather forecast for a city on a day of the week."""
-    found = _WEATHER.get((_plain(city), _plain(day)))
-    return found or f"no forecast for {city} on {day}"
+def ticket_price(visitor: str, period: str) -> str:
+    """Return a ticket's price; the visitor is adult, student or child, the period day or year."""
+    found = _TICKETS.get((_plain(visitor), _plain(period)))
+    return f"no {period} ticket for {visitor}" if found is None else f"{found} dollars"
 
 
-def free_lockers(station: str) -> str:
-    """Return how many lockers are free at a station."""
-    found = _LOCKERS.get(_plain(station))
-    return f"no station {station}" if found is None else f"{found} lockers"
+def tour_places(language: str, time: str) -> str:
+    """Return how many places are left on a guided tour; the time is morning or evening."""
+    found = _TOURS.get((_plain(language), _plain(time)))
+    return f"no {language} tour in the {time}" if found is None else f"{found} places"
 
 
-def menu_price(dish: str) -> str:
-    """Return the price of a dish in the dining car."""
-    found = _MENU.get(_plain(dish))
-    return f"not on the menu: {dish}" if found is None else f"{found} euros"
+def shop_price(article: str, size: str) -> str:
+    """Return the price of an article in the museum shop; the size is small or large."""
+    found = _SHOP.get((_plain(article), _plain(size)))
+    return f"the shop has no {size} {article}" if found is None else f"{found} dollars"
 
 
-def lost_property(report: str) -> str:
-    """Return what was found for a lost property report, by its id such as R-10."""
-    return _LOST.get(report.strip().upper(), f"no report {report}")
+def loan_record(loan: str) -> str:
+    """Return what was lent to whom, by the loan's id such as L-100."""
+    return _LOANS.get(loan.strip().upper(), f"no loan {loan}")
 
 
-def add(a: float, b: float) -> str:
-    """Add two numbers."""
-    return f"{a + b:g}"
+def multiply(a: float, b: float) -> str:
+    """Multiply two numbers."""
+    return f"{a * b:g}"
 
 
 TOOLS: Final = (
-    *(train_between, platform_of, delay_of, ticket_fare, forecast),
-    *(free_lockers, menu_price, lost_property, add),
+    *(painting_room, painter_of, birth_year, opening_hours, ticket_price),
+    *(tour_places, shop_price, loan_record, multiply),
 )
 
 _NONE: Final = "no|not|isn't|doesn't|unable|couldn't|cannot|can't|unknown|unavailable"
@@ -97,126 +100,126 @@ _T = Task
 TASKS: Final = (
     _T(
         "single",
-        "Which train goes from Lyon to Basel?",
-        ("en ?77",),
-        ("train_between",),
-        first={"origin": "Lyon", "destination": "Basel"},
+        "In which room does the painting Night Ferry hang?",
+        ("14",),
+        ("painting_room",),
+        first={"title": "Night Ferry"},
     ),
     _T(
         "parallel",
-        "What do a coffee and a sandwich cost?",
-        (r"2\.80?", r"5\.10?"),
-        ("menu_price",),
-        first={"dish": "coffee"},
+        "Who painted Blue Kettle, and who painted The Harvest?",
+        ("okafor", "sandoval"),
+        ("painter_of",),
+        first={"title": "Blue Kettle"},
     ),
     _T(
         "two steps",
-        "From which platform does the train from Basel to Graz leave?",
-        ("12",),
-        ("train_between", "platform_of"),
-        first={"origin": "Basel", "destination": "Graz"},
+        "In which year was the painter of Night Ferry born?",
+        ("1871",),
+        ("painter_of", "birth_year"),
+        first={"title": "Night Ferry"},
     ),
-    _T("none", "Wish me a good journey in one short sentence.", ("journey|trip|travel|travels",)),
+    _T("none", "Say thank you in French.", ("merci",)),
     _T(
         "impossible",
-        "How late is the train ZZ 999?",
+        "What was lent under the loan L-999?",
         (_NONE,),
-        ("delay_of",),
-        first={"train": "ZZ 999"},
+        ("loan_record",),
+        first={"loan": "L-999"},
     ),
     _T(
         "single",
-        "How many lockers are free in Basel?",
-        ("17",),
-        ("free_lockers",),
-        first={"station": "Basel"},
+        "How many places are left on the French tour in the morning?",
+        ("13|thirteen",),
+        ("tour_places",),
+        first={"language": "French", "time": "morning"},
     ),
     _T(
         "parallel",
-        "What is the weather in Graz and in Porto on Sunday?",
-        ("snow|snowy", "fog|foggy"),
-        ("forecast",),
-        first={"city": "Graz", "day": "Sunday"},
+        "What are the opening hours of the main hall and of the sculpture garden on Friday?",
+        ("21:00|9 ?pm|9:00 ?pm", "17:00|5 ?pm|5:00 ?pm"),
+        ("opening_hours",),
+        first={"area": "main hall", "day": "Friday"},
     ),
     _T(
         "two steps",
-        "How late is the train from Porto to Lyon?",
-        ("25",),
-        ("train_between", "delay_of"),
-        first={"origin": "Porto", "destination": "Lyon"},
+        "A student day ticket: what do 7 of them cost together?",
+        ("77",),
+        ("ticket_price",),
+        ("multiply",),
+        {"visitor": "student", "period": "day"},
     ),
-    _T("none", "What is the opposite of early?", ("late",)),
+    _T("none", "Which colour do you get when you mix blue and yellow?", ("green",)),
     _T(
         "impossible",
-        "What does a roast dragon cost in the dining car?",
+        "In which room does the painting The Glass Elephant hang?",
         (_NONE,),
-        ("menu_price",),
-        first={"dish": "roast dragon"},
+        ("painting_room",),
+        first={"title": "The Glass Elephant"},
     ),
     _T(
         "single",
-        "How late is the train RJ 340?",
-        ("8",),
-        ("delay_of",),
-        first={"train": "RJ 340"},
+        "What does a large poster cost in the museum shop?",
+        (r"24\.50?",),
+        ("shop_price",),
+        first={"article": "poster", "size": "large"},
+    ),
+    _T(
+        "single",
+        "When was the painter Mira Sandoval born?",
+        ("1902",),
+        ("birth_year",),
+        first={"painter": "Mira Sandoval"},
     ),
     _T(
         "parallel",
-        "From which platforms do IC 512 and EN 77 leave?",
-        ("9", "4"),
-        ("platform_of",),
-        first={"train": "IC 512"},
+        "How many places are left on the English tours, in the morning and in the evening?",
+        ("6|six", "0|no|none|zero"),
+        ("tour_places",),
+        first={"language": "English", "time": "morning"},
     ),
     _T(
         "two steps",
-        "What do the second class tickets from Porto to Lyon and from Lyon to Basel cost together?",
-        ("138",),
-        ("ticket_fare",),
-        ("add",),
-        {"origin": "Porto", "destination": "Lyon", "travel_class": "second"},
+        "What do 3 small mugs cost in the museum shop?",
+        (r"21\.60?",),
+        ("shop_price",),
+        ("multiply",),
+        {"article": "mug", "size": "small"},
     ),
-    _T("none", "In which country is the city of Graz?", ("austria",)),
+    _T("none", "How many days are in a week?", ("7|seven",)),
+    _T(
+        "impossible",
+        "What does a large umbrella cost in the museum shop?",
+        (_NONE,),
+        ("shop_price",),
+        first={"article": "umbrella", "size": "large"},
+    ),
     _T(
         "single",
-        "What is the forecast for Graz on Sunday?",
-        ("snow|snowy",),
-        ("forecast",),
-        first={"city": "Graz", "day": "Sunday"},
-    ),
-    _T(
-        "parallel",
-        "How many lockers are free in Graz, and how many in Lyon?",
-        ("5", "0|no|none|zero"),
-        ("free_lockers",),
-        first={"station": "Graz"},
+        "Look up the loan L-517. Who has the painting now?",
+        ("madrid",),
+        ("loan_record",),
+        first={"loan": "L-517"},
     ),
     _T(
         "two steps",
-        "What do a soup and a coffee cost together?",
-        (r"9\.20?",),
-        ("menu_price",),
-        ("add",),
-        {"dish": "soup"},
+        "When was the painter of The Harvest born?",
+        ("1902",),
+        ("painter_of", "birth_year"),
+        first={"title": "The Harvest"},
     ),
     _T(
         "single",
-        "How much is a first class ticket from Porto to Lyon?",
-        ("143",),
-        ("ticket_fare",),
-        first={"origin": "Porto", "destination": "Lyon", "travel_class": "first"},
+        "What does a year ticket for an adult cost?",
+        ("95",),
+        ("ticket_price",),
+        first={"visitor": "adult", "period": "year"},
     ),
     _T(
         "single",
-        "What does a soup cost in the dining car?",
-        (r"6\.40?",),
-        ("menu_price",),
-        first={"dish": "soup"},
-    ),
-    _T(
-        "single",
-        "I filed the report R-91. What was found?",
-        ("violin",),
-        ("lost_property",),
-        first={"report": "R-91"},
+        "What are the opening hours of the main hall on Monday?",
+        ("closed|close|not open",),
+        ("opening_hours",),
+        first={"area": "main hall", "day": "Monday"},
     ),
 )

@@ -2,7 +2,8 @@
 
 What changed since the branch left `main` (and what git does not know yet) is mapped to tests by
 name: a test is itself, a document is the test of documents, and any other file is its own examples
-and the tests named after it (`test_<name>.py`, `test_<name>_….py`) or else after its folder.
+and the tests named after it (`test_<name>.py`, `test_<name>_….py`) or else after the nearest folder
+that has any.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ __all__ = ["changed", "covering", "main"]
 ROOT: Final = Path(__file__).parents[1]
 NAMED: Final = {"Makefile": "setup", ".ci/run": "workflow", "ci.yml": "workflow"}
 """Files whose tests are named otherwise."""
+_FEW: Final = 4
+"""So many files are through before more processes have begun."""
 
 
 def changed(root: Path = ROOT, base: str = "main") -> list[Path]:
@@ -35,6 +38,8 @@ def covering(path: Path, tests: Iterable[Path]) -> list[Path]:
     ['core/loopmend/wire.py', 'tests/core/test_wire.py']
     >>> [str(test) for test in covering(Path("core/loopmend/reading/tree.py"), tests)]
     ['core/loopmend/reading/tree.py', 'tests/core/reading/test_forms.py']
+    >>> [str(test) for test in covering(Path("core/loopmend/errors.py"), tests)]
+    ['core/loopmend/errors.py', 'tests/core/test_wire.py']
     """
     if path in (tests := list(tests)):
         return [path]
@@ -43,9 +48,11 @@ def covering(path: Path, tests: Iterable[Path]) -> list[Path]:
     own = [path] if path.suffix == ".py" and path.parts[0] in ("core", "integrations") else []
     name = NAMED.get(path.name) or NAMED.get(str(path)) or path.stem.strip("_").replace("-", "_")
     named = [t for t in tests if t.stem == f"test_{name}" or t.stem.startswith(f"test_{name}_")]
-    folder = path.parent.name.removesuffix("_loopmend")
-    beside = [t for t in tests if folder and folder in (t.parent.name, t.stem[5:])]
-    return own + (named or beside)
+    for parent in path.parents if not named else ():
+        folder = parent.name.removesuffix("_loopmend")
+        if found := [t for t in tests if folder and folder in (t.parent.name, t.stem[5:])]:
+            return own + found
+    return own + named
 
 
 def main(seconds: float = 40) -> int:
@@ -56,7 +63,8 @@ def main(seconds: float = 40) -> int:
         print("No test is named after what changed; `make test` runs all.")
         return 0
     print("Testing", *chosen)
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--failed-first", *chosen]
+    cores = ["--numprocesses", "auto", "--dist", "loadfile"] if len(chosen) > _FEW else []
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--failed-first", *cores, *chosen]
     try:
         return subprocess.run(command, cwd=ROOT, check=False, timeout=seconds).returncode
     except subprocess.TimeoutExpired:

@@ -22,6 +22,10 @@ TESTS = [path.relative_to(ROOT) for path in ROOT.glob("tests/**/test_*.py")]
         ("core/loopmend/wire.py", "tests/core/test_wire.py"),
         ("core/loopmend/wire.py", "core/loopmend/wire.py"),
         ("demo/screen.py", "tests/e2e/test_demo.py"),
+        (
+            "core/loopmend/traces/detectors/endings.py",
+            "tests/core/traces/test_findings.py",
+        ),
         ("Makefile", "tests/e2e/test_setup.py"),
         (".github/workflows/ci.yml", "tests/e2e/test_workflow.py"),
         ("notebooks/1-reading.ipynb", "tests/e2e/test_notebooks.py"),

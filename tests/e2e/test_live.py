@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,6 +15,7 @@ from live.__main__ import main
 from live.engine import default_model
 from live.report import report
 from live.tasks import Task, TaskFile, task_file
+from tests.model_server import completion, serving
 
 TASKS = """
 from live.tasks import Task
@@ -34,54 +32,12 @@ CALL = {"name": "menu_price", "arguments": {"dish": "soup"}}
 QUIET = pytest.mark.filterwarnings("ignore::Warning")
 
 
-@contextmanager
-def _server(answer: Callable[[dict[str, Any]], str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Serve a model on this machine that writes what a function says of each request."""
-    asked: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append(body)
-            kind, sent = _written(answer(body), streamed=bool(body.get("stream")))
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
-
-        def log_message(self, *_: object) -> None:
-            """Stay quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-def _written(text: str, *, streamed: bool) -> tuple[str, bytes]:
-    """Return a reply as OpenAI's interface has it, whole or in pieces, and its kind."""
-    place = "delta" if streamed else "message"
-    said = {"role": "assistant", "content": text}
-    reply = {
-        "id": "1",
-        "object": "chat.completion.chunk" if streamed else "chat.completion",
-        "created": 0,
-        "model": "m",
-        "choices": [{"index": 0, place: said, "finish_reason": "stop"}],
-    }
-    if streamed:
-        return "text/event-stream", f"data: {json.dumps(reply)}\n\ndata: [DONE]\n\n".encode()
-    return "application/json", json.dumps(reply).encode()
-
-
-def _writes_its_calls(body: dict[str, Any]) -> str:
+def _writes_its_calls(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     """Answer as a small model does: calls as text, unless the decoding is constrained."""
+    return 200, completion(_said(body))
+
+
+def _said(body: dict[str, Any]) -> str:
     told = json.dumps(body["messages"])
     knows = "3.60 euros" in told
     if "response_format" in body:
@@ -112,7 +68,7 @@ def test_agents_ask_a_server_of_ones_own_about_tasks_of_ones_own(
 ) -> None:
     """Calls that arrive as text are lost alone, made by default, and enforced on request."""
     out = tmp_path / "runs.jsonl"
-    with _server(_writes_its_calls) as (url, asked):
+    with serving(_writes_its_calls) as (url, asked):
         given = ["--base-url", f"{url}/", "--tasks", str(own), "--out", str(out)]
         main([*given, "--model-name", "tiny"])
         once = len(asked)
@@ -135,7 +91,7 @@ def test_obedience_asks_about_each_failing_turn_in_each_way(
 ) -> None:
     """A call as text fails in the tool interface; only the constrained decoding mends it here."""
     out = tmp_path / "turns.jsonl"
-    with _server(_writes_its_calls) as (url, _):
+    with serving(_writes_its_calls) as (url, _):
         given = ["--base-url", url, "--tasks", str(own), "--out", str(out)]
         obedience.main(given)
         obedience.main(given)
@@ -164,7 +120,7 @@ def test_a_gguf_file_is_served(own: Path, tmp_path: Path) -> None:
     assert row[3]["error"] is None
 
 
-@pytest.mark.parametrize("name", ["office", "held_out"])
+@pytest.mark.parametrize("name", ["railway", "held_out"])
 def test_each_task_can_be_done(name: str) -> None:
     """Twenty questions, all different; the first call is known and is what the task needs."""
     file = task_file(name)
@@ -180,16 +136,16 @@ def test_each_task_can_be_done(name: str) -> None:
 
 def test_answers_are_judged() -> None:
     """An answer holds what was asked, comes from the tools, and is no call that nobody made."""
-    office = task_file("office")
-    stapler = next(task for task in office.tasks if "stapler cost?" in task.question)
-    assert office.is_right(stapler, "It costs 12 euros.", ["price_of"])
-    assert not office.is_right(stapler, "It costs 12 euros.", [])
-    assert not office.is_right(stapler, "It costs 120 euros.", ["price_of"])
-    assert not office.is_right(stapler, "It costs 12.5 euros.", ["price_of"])
-    hello = next(task for task in office.tasks if "hello" in task.question)
-    assert office.is_right(hello, "Hello, Ann!", [])
-    assert not office.is_right(hello, '{"name": "send_note", "to": "Ann"}', [])
-    assert not office.is_right(hello, "send_note(to='Ann')", [])
+    railway = task_file("railway")
+    fare = next(task for task in railway.tasks if "first class ticket" in task.question)
+    assert railway.is_right(fare, "It costs 143 euros.", ["ticket_fare"])
+    assert not railway.is_right(fare, "It costs 143 euros.", [])
+    assert not railway.is_right(fare, "It costs 1430 euros.", ["ticket_fare"])
+    assert not railway.is_right(fare, "It costs 143.5 euros.", ["ticket_fare"])
+    wish = next(task for task in railway.tasks if "journey" in task.question)
+    assert railway.is_right(wish, "Have a good journey!", [])
+    assert not railway.is_right(wish, '{"name": "forecast", "city": "journey"}', [])
+    assert not railway.is_right(wish, "forecast(city='journey')", [])
 
 
 def test_tools_note_their_calls() -> None:

@@ -480,7 +480,7 @@ def test_an_output_never_overwrites_an_input(files: Path, kind: str) -> None:
     for name in ("a.jsonl", "deep/../a.jsonl", "link.jsonl", "hard.out"):
         done = run("triage", str(source), f"--{kind}", str(files / name))
         assert (done.exit_code, source.read_bytes()) == (2, before)
-        assert "would be overwritten" in done.stderr.replace("\n", " ")
+        assert "would be overwritten" in " ".join(done.stderr.split())
     assert run("triage", str(source), f"--{kind}", str(files / "new.out")).exit_code == 0
 
 

@@ -190,16 +190,13 @@ def test_a_stream_is_linear(unit: str) -> None:
 
     def taken(size: int) -> float:
         text = "[" + unit * (size // len(unit))
-        best = 1e9
-        for _ in range(3):
-            reader = JsonReader()
-            start = time.process_time()
-            for at in range(0, len(text), 16):
-                reader.feed(text[at : at + 16])
-            best = min(best, time.process_time() - start)
-        return best
+        reader = JsonReader()
+        start = time.thread_time()
+        for at in range(0, len(text), 16):
+            reader.feed(text[at : at + 16])
+        return time.thread_time() - start
 
-    assert taken(200_000) < 12 * taken(50_000) + 0.05
+    assert any(taken(200_000) < 12 * taken(50_000) + 0.05 for _ in range(3))
 
 
 def test_a_long_string_arrives_in_pieces() -> None:

@@ -90,14 +90,12 @@ def test_no_diffs() -> None:
 
 
 def test_small_chunks_cost_linear_time() -> None:
-    """Twice the text in as small chunks takes about twice the time, not four times."""
+    """Four times the text in as small chunks takes about four times as long, not sixteen."""
 
     def seconds(length: int) -> float:
         chunks = [AIMessageChunk(content="word ") for _ in range(length)]
-        start = time.perf_counter()
+        start = time.thread_time()
         list(TurnOutputParser().transform(iter(chunks)))
-        return time.perf_counter() - start
+        return time.thread_time() - start
 
-    small = min(seconds(4_000) for _ in range(3))
-    large = min(seconds(16_000) for _ in range(3))
-    assert large / small < 10
+    assert any(seconds(16_000) < 10 * seconds(4_000) for _ in range(3))
