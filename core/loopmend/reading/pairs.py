@@ -46,11 +46,11 @@ def quick_value(text: str, codec: Codec | None = None) -> Any:
     >>> quick_value('{"a": [1]}')
     {'a': [1]}
     """
+    if codec is not None and (counted := _counted(text, *codec)) is not None:
+        return counted
     if nests_too_deep(text):
         msg = "nested too deep"
         raise ValueError(msg)
-    if codec is not None and (counted := _counted(text, *codec)) is not None:
-        return counted
     try:
         value, end = _SCAN(text, 0)
     except (StopIteration, RecursionError):
@@ -75,8 +75,12 @@ def _counted(text: str, read: Callable[[str], Any], write: Callable[[Any], bytes
         written = write(value)
     except (ValueError, TypeError):  # the other way says why
         return None
-    same = written.count(b":") == text.count(":") and b"Infinity" not in written
-    return value if same else None
+    colons = text.count(":")
+    if written.count(b":") != colons or b"Infinity" in written:
+        return None
+    # An object within another stands behind a colon: fewer signs cannot nest deeper.
+    flat = colons + text.count("[") < MAX_DEPTH or not nests_too_deep(text)
+    return value if flat else None
 
 
 def strict_value(text: str, start: int) -> tuple[Any, int] | None:

@@ -43,7 +43,7 @@ def placeholder_in(value: Any, text: str) -> Path | None:
 
 def may_hold_slot(text: str) -> bool:
     """Tell quickly whether a value may hold an unfilled slot."""
-    if "..." in text or "<" in text or "\u2026" in text:
+    if ("." in text and "..." in text) or "<" in text or "\u2026" in text:
         return True
     if len(text) > _LONGEST_TEMPLATE:
         return False
