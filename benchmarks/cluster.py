@@ -27,7 +27,7 @@ from loopmend.batch import classify_spans
 SLICES = 8
 PORT = 26379
 HEAD = f"127.0.0.1:{PORT}"
-BEFORE_THE_KILL = 5
+BEFORE_THE_KILL = 45
 """So many seconds of the slice pass before the worker is killed."""
 
 
