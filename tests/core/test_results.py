@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from loopmend.results import failure_in
+from loopmend.results import _KEY_ENDS, _KEYS, _OPENING, _STEMS, failure_in
+from loopmend.traces.detectors.errors import _BLOCKED, _BLOCKING
 
 FAILURES = [
     '{"status": "error"}',
@@ -155,3 +159,21 @@ def test_bounded() -> None:
 def test_hostile_results(result: str) -> None:
     """No result is too deep or too long to be judged."""
     assert failure_in(result) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "stems"),
+    [(_OPENING, _STEMS), (_KEYS, _KEY_ENDS), (_BLOCKED, _BLOCKING)],
+    ids=["openings", "keys", "pages"],
+)
+def test_the_quick_look_misses_nothing(pattern: re.Pattern[str], stems: tuple[str, ...]) -> None:
+    """Whatever a slow pattern finds has a piece that the quick look before it looks for."""
+
+    @settings(max_examples=300, deadline=None)
+    @given(st.from_regex(pattern))
+    def check(text: str) -> None:
+        match = pattern.search(text)
+        assert match is not None
+        assert any(stem in text for stem in stems)
+
+    check()

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import atexit
 import json
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from loopmend._repr import without_controls
 from loopmend.batch.rows import row_of
 from loopmend.traces.readers.formats import format_of
 from loopmend.traces.readers.loading import load_traces
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["classify_spans"]
 
+_LOG: Final = logging.getLogger(__name__)
 _TRACE_IDS: Final = ("trace_id", "traceId", "context.trace_id", "traceID")
 _DONE: Final = "_finished"
 _MOMENT: Final = 1.0
+_ATTEMPTS: Final = 3
+"""How often a slice is tried on a cluster: what a lost worker held is lost to the slice."""
 _AT_ONCE: Final = 256
 """How many runs are Python objects at the same time."""
 
@@ -82,7 +87,7 @@ def classify_spans(
         part = frame
         if slices > 1:
             part = frame.where(daft.col(key).hash() % slices == number)
-        _write(part, key, folder)
+        _write_surely(part, key, folder, attempts=1 if ray is None else _ATTEMPTS)
         done += 1
     return done
 
@@ -98,6 +103,19 @@ def _daft() -> Any:
         msg = 'classify_spans needs Daft: pip install "loopmend[batch]"'
         raise ImportError(msg) from error
     return daft
+
+
+def _write_surely(frame: Any, key: str, folder: Path, attempts: int) -> None:
+    """Write a slice; on a cluster, whose workers come and go, try again what failed."""
+    while True:
+        attempts -= 1
+        try:
+            return _write(frame, key, folder)
+        except Exception as error:
+            if not attempts:
+                raise
+            told = without_controls(f"{type(error).__name__}: {error}")[:200]
+            _LOG.warning("%s failed and is tried again: %s", folder.name, told)
 
 
 def _write(frame: Any, key: str, folder: Path) -> None:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from enum import Enum
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 from loopmend._extras import require_extra
 
@@ -17,6 +17,7 @@ for _module in ("typer", "rich"):
 import typer
 
 from loopmend._version import __version__
+from loopmend.cli.batches import batch
 from loopmend.cli.collecting import FAILED, INTERRUPTED, NOTHING, WRONG, Collected
 from loopmend.cli.comparison import changes
 from loopmend.cli.gates import Gate, UnknownGate
@@ -38,6 +39,7 @@ from loopmend.cli.tables import (
     run_view,
     said,
     skipped_view,
+    stop,
     tally_view,
     turn_view,
 )
@@ -118,11 +120,6 @@ def start(
         raise typer.Exit
 
 
-def _stop(message: str, code: int) -> NoReturn:
-    console(stderr=True).print(said(message, "red"))
-    raise typer.Exit(code)
-
-
 def _wanted(  # noqa: PLR0913 - as the commands take them
     format: Format | None,
     tools: list[str] | None,
@@ -146,14 +143,14 @@ def _files(paths: list[str], odd: list[str]) -> list[str]:
     try:
         return files_of(paths, odd)
     except NotFound as error:
-        _stop(str(error), WRONG)
+        stop(str(error), WRONG)
 
 
 def _gate(names: list[str] | None) -> Gate:
     try:
         return Gate.of(names or ())
     except UnknownGate as error:
-        _stop(visible(str(error)), WRONG)
+        stop(visible(str(error)), WRONG)
 
 
 @app.command()
@@ -177,13 +174,13 @@ def triage(  # noqa: PLR0913, PLR0917 - a command has options
     odd: list[str] = []
     files, gate = _files(paths, odd), _gate(fail_on)
     if html == STDIN:
-        _stop("--html needs a file", WRONG)
+        stop("--html needs a file", WRONG)
     written = [path for path in (json, jsonl, sarif, junit) if path is not None]
     if written.count(STDIN) > 1:
-        _stop("only one thing can be written to the output", WRONG)
+        stop("only one thing can be written to the output", WRONG)
     lost = overwritten(files, [*written, *([] if html is None else [html])])
     if lost is not None:
-        _stop(f"{name_of(lost)} is read and would be overwritten: write to another file", WRONG)
+        stop(f"{name_of(lost)} is read and would be overwritten: write to another file", WRONG)
     steps, redact = html is not None, not no_redact
     wanted = _wanted(format, tool, finish, handover, max_iterations, steps=steps, redact=redact)
     # Without a gate, the cases of runs with errors fail: a file that says that all is well
@@ -199,7 +196,7 @@ def triage(  # noqa: PLR0913, PLR0917 - a command has options
     except BrokenPipeError:
         hang_up()
     except OSError as error:
-        _stop(f"cannot write: {visible(str(error))}", WRONG)
+        stop(f"cannot write: {visible(str(error))}", WRONG)
     _print(collected, wanted.format, stderr=STDIN in written)
     raise typer.Exit(collected.code)
 
@@ -239,11 +236,11 @@ def show(  # noqa: PLR0913, PLR0917 - a command has options
         report = None if found is None else classify_trace(found)
         found = found if found is None or no_redact else redact_secrets(found)
     except (OSError, ValueError) as error:
-        _stop(f"{name_of(trace)} cannot be read: {visible(str(error))}", WRONG)
+        stop(f"{name_of(trace)} cannot be read: {visible(str(error))}", WRONG)
     if found is None or report is None:
         if loaded.skipped:
             console(stderr=True).print(skipped_view(loaded.skipped))
-        _stop(f"There is no run {visible(run)} in {name_of(trace)}.", NOTHING)
+        stop(f"There is no run {visible(run)} in {name_of(trace)}.", NOTHING)
     console().print(run_view(found, report, str if no_redact else Redactor().text))
     if others:
         console(stderr=True).print(said("The file holds more runs: --run N shows another.", "dim"))
@@ -267,7 +264,7 @@ def diff(  # noqa: PLR0913, PLR0917 - a command has options
 ) -> None:
     """Say which findings rose or fell between two sets of runs, and how sure that is."""
     if fail_on not in (None, "rise"):
-        _stop("--fail-on takes 'rise'", WRONG)
+        stop("--fail-on takes 'rise'", WRONG)
     wanted = _wanted(format, tool, finish, handover, max_iterations)
     both = []
     for path in (before, after):
@@ -276,11 +273,11 @@ def diff(  # noqa: PLR0913, PLR0917 - a command has options
         both.append(side := Collected([], Gate(), odd))
         side.read(files, wanted, jobs)
         if not side.complete:
-            _stop("Interrupted.", INTERRUPTED)
+            stop("Interrupted.", INTERRUPTED)
         if side.skipped:
             console(stderr=True).print(skipped_view(side.skipped))
         if not side.tally.runs:
-            _stop(f"No run could be read from {name_of(path)}.", NOTHING)
+            stop(f"No run could be read from {name_of(path)}.", NOTHING)
     found = changes(both[0].tally, both[1].tally, confidence)
     out = console()
     for name, side in zip(("before", "after"), both, strict=True):
@@ -303,7 +300,7 @@ def read(
 
     text = _text(file)
     if "\0" in text or text.startswith("\x1f\ufffd"):  # binary, or packed by gzip
-        _stop(f"{name_of(file)} is not text", WRONG)
+        stop(f"{name_of(file)} is not text", WRONG)
     turn = read_turn(text, tools=tool or None)
     if json:
         typer.echo(to_json(turn))
@@ -327,10 +324,10 @@ def plan(
     try:
         known = from_json(TaskStateInput, text)
     except (TypeError, ValueError) as error:
-        _stop(f"{name_of(state)} is no TaskStateInput: {visible(str(error))}", WRONG)
+        stop(f"{name_of(state)} is no TaskStateInput: {visible(str(error))}", WRONG)
     unknown = ", ".join(unknown_keys(loads(text), to_data(known)))
     if unknown:
-        _stop(f"{name_of(state)} has keys that are unknown: {visible(unknown)}", WRONG)
+        stop(f"{name_of(state)} has keys that are unknown: {visible(unknown)}", WRONG)
     advised = Planner().advise(known)
     if json:
         typer.echo(to_json(advised))
@@ -338,9 +335,12 @@ def plan(
         console().print(said(str(explain(advised))))
 
 
+app.command()(batch)
+
+
 def _text(file: str) -> str:
     try:
         data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
     except OSError as error:
-        _stop(f"{name_of(file)} cannot be read: {error.strerror}", WRONG)
+        stop(f"{name_of(file)} cannot be read: {error.strerror}", WRONG)
     return data.decode("utf-8", "replace")

@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 from loopmend.cli.inputs import STDIN, name_of, source_of
 from loopmend.rendering.page import json_text
 from loopmend.rendering.runs import run_data, step_data
-from loopmend.traces.readers.files import LONGEST, Skip
+from loopmend.traces.readers.files import LONGEST
 from loopmend.traces.readers.files import _lines as values_of_lines
-from loopmend.traces.readers.formats import Piece, pieces_of, read_group
+from loopmend.traces.readers.formats import Piece
 from loopmend.traces.readers.loading import LoadedTraces, Skipped, load_traces
 from loopmend.traces.readers.options import options_of
 from loopmend.traces.redaction import Redactor, redact_secrets
@@ -105,22 +105,27 @@ class Task:
     start: int = 0
     stop: int | None = None
     """Where the part ends; none for all of the file."""
-    rows: tuple[tuple[tuple[str, str], int, array[int]], ...] | None = None
-    """Runs that are spread over the file: which, from which line on, and where."""
+    rows: Rows | None = None
+    """Runs that are spread over the file, and where."""
 
 
 def do(task: Task) -> Batch:
     """Do a task, in whatever process."""
+    batch, part = Batch(), None
     if task.rows is not None:
-        return _read_rows(task)
-    if task.stop is not None:
-        return _read_part(task, task.stop)
-    batch = Batch()
-    for found in runs_in(task.file, task.wanted):
-        if isinstance(found, Run):
-            batch.runs.append(found)
+        found = _runs_of(_LoadedRows(task.file, task.wanted, task.rows), task.file, task.wanted)
+    elif task.stop is not None:
+        part = _LoadedPart(task, task.stop)
+        found = _runs_of(part, task.file, task.wanted)
+    else:
+        found = runs_in(task.file, task.wanted)
+    for each in found:
+        if isinstance(each, Run):
+            batch.runs.append(each)
         else:
-            batch.skipped.append(found)
+            batch.skipped.append(each)
+    if part is not None:
+        batch.lines, batch.rows = part.lines, part.rows
     return batch
 
 
@@ -215,65 +220,36 @@ class _Range:
         return line
 
 
-def _read_part(task: Task, stop: int) -> Batch:
-    batch, wanted = Batch(), task.wanted
-    with Path(task.file).open("rb") as file:
-        lines = _Range(file, task.start, stop)
-        for number, value in values_of_lines(lines, 0):  # type: ignore[arg-type]
-            if isinstance(value, Skip):
-                batch.skipped.append(Skipped(value.reason, task.file, number, value.format))
-            else:
-                _sort(batch, task.file, wanted, (number or 0, lines.place, value))
-        batch.lines = lines.lines
-    return batch
+class _LoadedPart(LoadedTraces):
+    """The whole runs of a part of a file, and where the rows of others are."""
 
+    def __init__(self, task: Task, stop: int) -> None:
+        super().__init__(task.file, task.wanted.format, options_of(**task.wanted.options))
+        self._file, self._start, self._stop = task.file, task.start, stop
+        self.lines, self._place = 0, 0
+        self.rows: Rows = {}
 
-def _sort(batch: Batch, file: str, wanted: Wanted, found: tuple[int, int, Any]) -> None:
-    """Read the whole runs of a line, and note where the rows of others are."""
-    number, place, value = found
-    try:
-        pieces = list(pieces_of(value, wanted.format))
-    except Exception as error:  # noqa: BLE001 - an odd value must not lose all others
-        pieces = []
-        batch.skipped.append(_failed(error, file, number, wanted.format))
-    for piece in pieces:
-        if piece.format == "unknown":
-            reason = "has no format that loopmend knows"
-            batch.skipped.append(Skipped(reason, file, number, wanted.format))
-        elif piece.run is None:
-            _read(batch, file, wanted, (piece.format, [piece.value], number), whole=True)
-        else:
-            # The first number is the line's, all others are places.
-            places = batch.rows.setdefault((piece.format, piece.run), array("Q", [number]))
-            if len(places) == 1 or places[-1] != place:
-                places.append(place)
+    def _values(self) -> Iterator[tuple[int | None, Any]]:
+        with Path(self._file).open("rb") as file:
+            lines = _Range(file, self._start, self._stop)
+            for number, value in values_of_lines(lines, 0):  # type: ignore[arg-type]
+                self._place = lines.place
+                yield number, value
+            self.lines = lines.lines
 
-
-def _read(
-    batch: Batch, file: str, wanted: Wanted, rows: tuple[str, list[Any], int], *, whole: bool
-) -> None:
-    format, values, number = rows
-    try:
-        trace = read_group(format, values, options_of(**wanted.options), whole=whole)
-    except Exception as error:  # noqa: BLE001 - one odd run must not lose all others
-        batch.skipped.append(_failed(error, file, number, format))
-        return
-    if trace.unreadable is None:
-        batch.runs.append(_run(trace, file, wanted))
-    else:
-        batch.skipped.append(Skipped("nothing could be read", file, number, trace.unreadable))
-
-
-def _failed(error: Exception, file: str, number: int, format: str | None) -> Skipped:
-    return Skipped(f"could not be read: {error!r:.200}", file, number, format)
+    def _keep(self, run: tuple[str, str], row: Any, line: int | None) -> None:  # noqa: ARG002
+        # The first number is the line's, all others are places.
+        places = self.rows.setdefault(run, array("Q", [line or 0]))
+        if len(places) == 1 or places[-1] != self._place:
+            places.append(self._place)
 
 
 class _LoadedRows(LoadedTraces):
-    """The runs whose rows are spread over a file, read as `load_traces` does."""
+    """Runs whose rows are spread over a file."""
 
     def __init__(self, file: str, wanted: Wanted, rows: Rows) -> None:
         super().__init__(file, wanted.format, options_of(**wanted.options))
-        self._file = file
+        self._file, self._rows = file, rows
         self._first = {places[1]: places[0] for places in rows.values()}
         self._all = sorted({place for places in rows.values() for place in places[1:]})
 
@@ -284,7 +260,8 @@ class _LoadedRows(LoadedTraces):
                 yield self._first.get(place), json.loads(file.readline(LONGEST))
 
     def _pieces(self, value: Any, line: int | None) -> list[Piece]:
-        return [piece for piece in super()._pieces(value, line) if piece.run is not None]
+        pieces = super()._pieces(value, line)
+        return [piece for piece in pieces if (piece.format, piece.run) in self._rows]
 
 
 def rows_here(file: str, wanted: Wanted, rows: Rows) -> Iterator[Run | Skipped] | None:
@@ -299,19 +276,6 @@ def rows_here(file: str, wanted: Wanted, rows: Rows) -> Iterator[Run | Skipped] 
 
 def row_tasks(file: str, wanted: Wanted, rows: Rows) -> Iterator[Task]:
     """Return tasks for the runs whose rows are spread over a file."""
-    spread = [(key, places[0], places[1:]) for key, places in rows.items()]
+    spread = list(rows.items())
     for start in range(0, len(spread), _GROUPS):
-        yield Task(file, wanted, rows=tuple(spread[start : start + _GROUPS]))
-
-
-def _read_rows(task: Task) -> Batch:
-    batch = Batch()
-    with Path(task.file).open("rb") as file:
-        for key, number, places in task.rows or ():
-            values: list[Any] = []
-            for place in places:
-                file.seek(place)
-                pieces = pieces_of(json.loads(file.readline(LONGEST)), task.wanted.format)
-                values += [piece.value for piece in pieces if (piece.format, piece.run) == key]
-            _read(batch, task.file, task.wanted, (key[0], values, number), whole=False)
-    return batch
+        yield Task(file, wanted, rows=dict(spread[start : start + _GROUPS]))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Final, NoReturn
 
+import typer
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -53,6 +54,12 @@ def console(*, stderr: bool = False) -> Console:
     if not made.is_terminal:
         made.width = _WIDE
     return made
+
+
+def stop(message: str, code: int) -> NoReturn:
+    """Say what is wrong, and end the command."""
+    console(stderr=True).print(said(message, "red"))
+    raise typer.Exit(code)
 
 
 def said(text: object, style: str = "") -> Text:

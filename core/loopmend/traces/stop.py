@@ -11,9 +11,9 @@ from loopmend.contracts.actions import AskUser
 from loopmend.contracts.react_trace import I06_REASON_EXIT
 from loopmend.contracts.signal_detection import STUCK_PHRASES
 from loopmend.contracts.signals import Stuck, Yield
-from loopmend.reading.turn import Turn
+from loopmend.reading.turn import FailurePattern, Turn
 from loopmend.traces.trace import Step, Trace, TraceError
-from loopmend.traces.unread import as_read
+from loopmend.traces.unread import as_read, is_worth
 
 __all__ = ["StopReason", "Stopped", "cut_by", "is_cap_sentence", "stop_of"]
 
@@ -235,8 +235,10 @@ def _said(trace: Trace) -> Stopped | None:
         reason = StopReason(trace.reason)
     except ValueError:
         return None
-    if reason is StopReason.FINAL_ANSWER and trace.answer is None:
-        return None  # an answer that is not there is none
+    if reason is StopReason.FINAL_ANSWER:
+        if trace.answer is None:
+            return None  # an answer that is not there is none
+        return _narrated(trace) or Stopped(reason, "The host gave this reason.")
     if reason is StopReason.YIELDED and trace.steps and trace.steps[-1].calls:
         name = trace.steps[-1].calls[-1].name[:60]
         return Stopped(reason, f"The last call, `{name}`, hands over.", len(trace.steps) - 1)
@@ -251,7 +253,8 @@ def _last_step(trace: Trace) -> Stopped | None:
     at = len(trace.steps) - 1
     last = trace.steps[at]
     if last.answer is not None:
-        return Stopped(StopReason.FINAL_ANSWER, "The last step gives the answer.", at)
+        said = "The last step gives the answer."
+        return _narrated(trace) or Stopped(StopReason.FINAL_ANSWER, said, at)
     # Only a step that does nothing can say in words why it is the last one.
     turn = None if last.calls or last.observations else _told(last)
     if turn is not None:
@@ -284,7 +287,21 @@ def _told(step: Step) -> Turn | None:
 def _answered(trace: Trace) -> Stopped | None:
     if trace.answer is None:
         return None
-    return Stopped(StopReason.FINAL_ANSWER, "The host returned an answer.")
+    return _narrated(trace) or Stopped(StopReason.FINAL_ANSWER, "The host returned an answer.")
+
+
+def _narrated(trace: Trace) -> Stopped | None:
+    """Tell a run whose host took a call that the model only described for the answer."""
+    last = trace.steps[-1] if trace.steps else None
+    if last is None or last.calls or last.observations or not is_worth(last.text):
+        return None
+    if any(answer not in (None, last.text) for answer in (last.answer, trace.answer)):
+        return None
+    failure = last.turn.failure if last.turn is not None else None
+    if failure is None or failure.pattern is not FailurePattern.NARRATED:
+        return None
+    said = "The last reply describes a call that the model did not make."
+    return Stopped(StopReason.UNKNOWN, said, len(trace.steps) - 1)
 
 
 def _unparsed(trace: Trace) -> Stopped | None:

@@ -5,10 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-__all__ = ["MOST_READ", "UNREAD", "Later", "Lazily", "as_read", "cap_note"]
+__all__ = [
+    "MOST_READ",
+    "UNREAD",
+    "Later",
+    "Lazily",
+    "as_read",
+    "cap_note",
+    "is_worth",
+    "may_hold_call",
+]
 
 MOST_READ: Final = 100_000
 """So many signs of a reply are read for a trace; no honest reply is longer."""
+
+
+# What a text has that holds a call; only then it is worth reading.
+_MARKS: Final = ("{", "<", "Action:", "```", "[TOOL")
+# 95 of 100 replies that only tell what the model will do are shorter; a longer one is an answer.
+_LONGEST_PLAN: Final = 500
+
+
+def may_hold_call(text: str) -> bool:
+    """Tell whether a text has any of the marks that calls in a text have."""
+    return any(mark in text for mark in _MARKS)
+
+
+def is_worth(text: str) -> bool:
+    """Tell whether a last reply is worth reading: reading takes longer than all else."""
+    return len(text) <= _LONGEST_PLAN or may_hold_call(text)
 
 
 class Later:

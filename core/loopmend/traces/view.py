@@ -154,7 +154,10 @@ class View:
         else:
             if bad and len(bad) == len(step.observations):
                 self.failures.append(at)
-            if step.calls or step.answer is not None or (self.answered and step.text.strip()):
+            told = step.answer is not None or (self.answered and bool(step.text.strip()))
+            # The step at which a record ends without an answer gives none.
+            ends = self.stop.reason is StopReason.UNKNOWN and self.stop.step == at
+            if step.calls or (told and not ends):
                 self._last_fine = at
         for seen in step.observations:
             if id(seen) not in bad:

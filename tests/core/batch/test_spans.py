@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from loopmend import load_traces
-from loopmend.batch import classify_spans, row_of
+from loopmend.batch import classify_spans, row_of, spans
 from loopmend.batch.spans import _report, _reports
 
 
@@ -99,3 +99,47 @@ def test_without_daft(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(ImportError, match=r"loopmend\[batch\]"):
         classify_spans("x.parquet", tmp_path)
+
+
+@pytest.mark.parametrize(("failures", "done"), [(2, True), (3, False)])
+def test_a_slice_that_fails_on_a_cluster_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int, *, done: bool
+) -> None:
+    """A worker that is lost costs one attempt; what fails each time is raised."""
+    daft = pytest.importorskip("daft")
+    monkeypatch.setattr(daft, "set_runner_ray", lambda **_: None)
+    lost = iter([RuntimeError("a worker died")] * failures)
+    write = spans._write
+
+    def flaky(*given: Any) -> None:
+        error = next(lost, None)
+        if error is not None:
+            raise error
+        write(*given)
+
+    monkeypatch.setattr(spans, "_write", flaky)
+    frame = daft.from_pylist(rows())
+    if done:
+        assert classify_spans(frame, tmp_path / "out", ray="ray://head:10001") == 1
+        told = daft.read_parquet(str(tmp_path / "out" / "**" / "*.parquet")).to_pylist()
+        assert {row["trace"]: json.loads(row["report"]) for row in told} == embedded()
+    else:
+        with pytest.raises(RuntimeError, match="a worker died"):
+            classify_spans(frame, tmp_path / "out", ray="ray://head:10001")
+
+
+def test_a_slice_that_fails_here_is_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On one machine nobody is lost: what fails once fails."""
+    daft = pytest.importorskip("daft")
+    tried: list[Any] = []
+
+    def fail(*given: Any) -> None:
+        tried.append(given)
+        raise OSError(28, "disk full")
+
+    monkeypatch.setattr(spans, "_write", fail)
+    with pytest.raises(OSError, match="disk full"):
+        classify_spans(daft.from_pylist(rows()), tmp_path / "out")
+    assert len(tried) == 1

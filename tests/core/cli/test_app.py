@@ -603,3 +603,19 @@ def test_hanging_up_takes_the_place_of_the_output(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(SystemExit, match="141"):
             console().on_broken_pipe()
     assert (code, put) == (141, [1, 1])
+
+
+def test_batch_classifies_span_rows(tmp_path: Path) -> None:
+    """Rows of Parquet become reports, slice by slice; what is wrong is said in a sentence."""
+    daft = pytest.importorskip("daft")
+    rows = [{"trace_id": f"t{n % 3}", "span_id": str(n), "attributes": "{}"} for n in range(6)]
+    daft.from_pylist(rows).write_parquet(str(tmp_path / "spans"))
+    words = ("batch", str(tmp_path / "spans" / "*.parquet"), "--out", str(tmp_path / "out"))
+    done = run(*words, "--slices", "2")
+    assert (done.exit_code, done.stdout[:26]) == (0, "Classified 2 of 2 slices i")
+    again = " ".join(run(*words, "--slices", "2").stdout.split())
+    assert "Classified 0 of 2 slices" in again
+    assert again.endswith("2 were finished before.")
+    wrong = run(*words, "--trace-id", "nothing")
+    assert wrong.exit_code == 2
+    assert "no column tells the trace" in wrong.stderr

@@ -15,6 +15,7 @@ import pytest
 from loopmend.cli import pool, reading
 from loopmend.cli.pool import cores, size_of, stream
 from loopmend.cli.reading import Run, Task, Wanted, do, part_tasks
+from loopmend.traces.readers import loading
 from loopmend.traces.readers.loading import Skipped
 from tests.core.cli.files import mixed, span, talk, write_lines
 
@@ -145,13 +146,13 @@ def test_odd_values_are_skipped_with_the_reason(
     def fail(*_: Any, **__: Any) -> Any:
         raise KeyError("odd")
 
-    monkeypatch.setattr(reading, "read_group", fail)
+    monkeypatch.setattr(loading, "read_group", fail)
     batch = do(Task(file, Wanted(), 0, 10_000))
     assert [(each.line, each.reason) for each in batch.skipped] == [
         (1, "could not be read: KeyError('odd')"),
         (2, "is not JSON: torn, or nested too deep"),
     ]
-    monkeypatch.setattr(reading, "pieces_of", fail)
+    monkeypatch.setattr(loading, "pieces_of", fail)
     assert [each.line for each in do(Task(file, Wanted(), 0, 10_000)).skipped] == [1, 2, 4]
 
 
@@ -178,8 +179,8 @@ def test_a_run_without_anything_is_skipped(tmp_path: Path) -> None:
     """What has the marks of a format and nothing to read is named with that format."""
     empty = {"id": "x", "run_type": "llm", "trace_id": "t", "inputs": {}, "outputs": {}}
     file = write_lines(tmp_path / "a.jsonl", [empty, empty])
-    [first] = do(Task(file, Wanted(), 0, 10_000)).rows.items()
-    batch = do(Task(file, Wanted(), rows=((first[0], 1, first[1][1:]),)))
+    rows = do(Task(file, Wanted(), 0, 10_000)).rows
+    batch = do(Task(file, Wanted(), rows=rows))
     assert [(each.reason, each.format) for each in batch.skipped] == [
         ("nothing could be read", "langsmith")
     ]

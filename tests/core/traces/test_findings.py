@@ -161,6 +161,15 @@ def test_a_good_run_has_no_findings() -> None:
             ],
             {"answer": "4"},
         ),
+        (
+            "fruitless_loop",
+            [
+                step("find", "songs by Arun Date", "Error: none"),
+                step("find", "famous songs by Arun Date", "Error: no"),
+                step("find", "songs by Arun Date in India", "Error: no"),
+            ],
+            {},
+        ),
         ("action_after_final", [Step(answer="4"), step("f", 1, "x")], {"answer": "4"}),
         ("hallucinated_observation", [said("Action: f\nAction Input: 1\nObservation: 5")], {}),
         ("hallucinated_observation", [said("<tool_response>5</tool_response>")], {}),
@@ -225,6 +234,25 @@ def test_findings(expected: str, steps: list[Step], more: dict[str, Any]) -> Non
                 step("f", "one two three four five six seven", "a"),
                 step("g", "one two three four five six seven", "b"),
                 step("f", "what a very different and new thing this one is, so long as well", "c"),
+            ],
+            {},
+        ),
+        (
+            "fruitless_loop",
+            [
+                step("find", "songs by Arun Date", "Error: none"),
+                step("find", "famous songs by Arun Date", "Error: no"),
+                step("find", "a river in Norway", "Error: no"),
+            ],
+            {},
+        ),
+        (
+            "fruitless_loop",
+            [
+                step("find", "songs by Arun Date", "Error: none"),
+                step("find", "famous songs by Arun Date", "one"),
+                step("find", "songs by Arun Date in India", "Error: no"),
+                step("find", "songs by Arun Date in Asia", "Error: no"),
             ],
             {},
         ),
@@ -341,3 +369,53 @@ def test_many_steps_are_classified_in_linear_time(one: Step) -> None:
         trace = Trace([one] * count)
         costs.append(fastest(lambda trace=trace: classify_trace(trace), rounds=3))  # type: ignore[misc]
     assert costs[1] < 3 * costs[0]
+
+
+NARRATION = "Let me search for that."
+
+
+@pytest.mark.parametrize(
+    "more", [{"answer": NARRATION}, {"answer": NARRATION, "reason": "final_answer"}]
+)
+def test_a_described_call_is_no_answer(more: dict[str, Any]) -> None:
+    """A host that takes a described call for the answer has none."""
+    report = classify_trace(Trace([said(NARRATION)], **more))
+    assert (report.verdict.value, report.stop.step) == ("unknown", 0)
+    assert (
+        report.headline == "Unknown: The last reply describes a call that the model did not make."
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "answer"),
+    [
+        ([said(NARRATION)], "4"),  # the host got its answer elsewhere
+        ([Step(text=NARRATION, answer="4")], "4"),
+        ([Step(text=NARRATION, observations=[Observation("4")])], NARRATION),
+        ([Step(text=NARRATION)], NARRATION),  # lines of a log, which nobody reads as a reply
+        ([said("It is 4.")], "It is 4."),
+        ([], NARRATION),
+    ],
+)
+def test_what_is_an_answer_all_the_same(steps: list[Step], answer: str) -> None:
+    """A run is only said to lack an answer if its words are all that it has."""
+    assert classify_trace(Trace(steps, answer=answer)).verdict.value == "answered"
+
+
+def test_a_described_call_that_is_made_later() -> None:
+    """A run that makes the call after all got over it; one that only describes it again did not."""
+    mended = [said(NARRATION), step("search", "Oslo", "Norway"), Step(answer="Norway")]
+    [finding] = classify_trace(Trace(mended, answer="Norway")).findings
+    assert (finding.kind, finding.severity, finding.recovered) == ("narrated_call", "info", True)
+    again = [said(NARRATION), Step(NARRATION, answer=NARRATION, turn=read_turn(NARRATION))]
+    found = classify_trace(Trace(again, answer=NARRATION)).findings
+    told = [each for each in found if each.kind == "narrated_call"]
+    assert [(each.severity, each.recovered) for each in told] == [("warning", False)] * 2
+
+
+def test_a_fruitless_loop_that_ends_well() -> None:
+    """A run that gets its result in the end got over the attempts before."""
+    tried = [step("find", f"the songs by Arun Date {n}", "Error: none") for n in range(3)]
+    found = classify_trace(Trace([*tried, step("find", "Arun", "here")], answer="4")).findings
+    [loop] = [each for each in found if each.kind == "fruitless_loop"]
+    assert (loop.severity, loop.recovered, loop.step) == ("info", True, 2)

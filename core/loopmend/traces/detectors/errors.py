@@ -43,10 +43,9 @@ _BLOCKED: Final = re.compile(
     r"|\bunusual traffic from your\b|\bverify (?:that )?you are (?:a )?human\b"
     r"|\benable javascript and cookies\b|\bcloudflare ray id\b|\bblocked by robots\b"
     r"|\A\W{0,4}(?:error:? |http:? |\w{1,30}error: ){0,2}"
-    r"(?:403 (?:forbidden|client error)|access denied|captcha required)(?=\s*(?:[\n.,:;(!]|\Z))",
-    re.IGNORECASE,
+    r"(?:403 (?:forbidden|client error)|access denied|captcha required)(?=\s*(?:[\n.,:;(!]|\Z))"
 )
-# What every such page has a piece of: to look for it is much faster.
+# What every such page has a piece of, in lower case: to look for it is much faster.
 _BLOCKING: Final = ("robot", "captcha", "traffic", "human", "javascript", "ray id", "403", "denied")
 _CLASSES: Final = tuple(
     (name, re.compile(pattern, re.IGNORECASE))
@@ -183,8 +182,8 @@ def blocked(view: View) -> Iterator[Finding]:
         for observation in step.observations:
             if observation.tool is not None and not _fetches(observation.tool):
                 continue
-            opening = observation.text[:300]
-            if holds(opening.lower(), _BLOCKING) and _BLOCKED.search(opening):
+            opening = observation.text[:300].lower()
+            if holds(opening, _BLOCKING) and _BLOCKED.search(opening):
                 message = "A page blocked the agent."
                 evidence = observation.text[:200]
                 yield Finding("blocked_page", message, "warning", "suspected", at, evidence)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -16,7 +17,7 @@ from loopmend.traces.view import Made, View, words
 
 __all__ = ["LOOPS", "REPETITION"]
 
-LOOPS: Final = frozenset({"no_progress_loop", "near_identical_loop", "cycle"})
+LOOPS: Final = frozenset({"no_progress_loop", "near_identical_loop", "fruitless_loop", "cycle"})
 """The kinds that say that a run went round in circles."""
 
 _IDENTICAL: Final = 3
@@ -27,6 +28,8 @@ _NEAR_THOUGHT: Final = 0.8
 _LONG_THOUGHT: Final = 4
 _WINDOW: Final = 12
 _FEW_BLANKS: Final = 4
+_ATTEMPTS: Final = 3
+_SHARED: Final = 0.6
 
 _Key = tuple[tuple[str, str], str]
 
@@ -80,6 +83,34 @@ def near_identical(view: View) -> Iterator[Finding]:
                     yield _found("near_identical_loop", message, made, made.signature[1])
                     return
             before.append((made, its))
+
+
+def fruitless(view: View) -> Iterator[Finding]:
+    """Find a call that fails however the model words it: to correct it once is no repeat."""
+    if len(view.failed) < _ATTEMPTS:
+        return
+    for calls in view.repeating:
+        tried: dict[str, list[frozenset[str]]] = {}
+        for made in calls:
+            if made.worked or not made.seen:
+                tried.pop(made.call.name, None)  # it got somewhere, or nobody knows
+                continue
+            its, before = words(made.signature[1]), tried.setdefault(made.call.name, [])
+            if not any(_overlap(said, its) for said in before):
+                before.clear()
+            before.append(its)
+            if len(before) == _ATTEMPTS:
+                times = f"{_ATTEMPTS} times with much the same arguments"
+                message = f"The model called {_name(made)} {times}, and each call failed."
+                found = _found("fruitless_loop", message, made, made.signature[1])
+                over = view.recovers(made.step, made.call.name)
+                yield replace(found, severity="info", recovered=True) if over else found
+                return
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Tell whether two calls share most words of the shorter one."""
+    return len(one & other) >= _SHARED * min(len(one), len(other))
 
 
 def _alike(one: frozenset[str], other: frozenset[str], share: float = _NEAR) -> bool:
@@ -165,6 +196,7 @@ REPETITION: Final[Sequence[Detector]] = (
     identical,
     no_progress,
     near_identical,
+    fruitless,
     cycle,
     thoughts,
     restart,

@@ -12,7 +12,7 @@ from loopmend.traces.detectors.errors import says_unknown
 from loopmend.traces.finding import Detector, Finding, Severity
 from loopmend.traces.stop import StopReason
 from loopmend.traces.trace import Step, Trace
-from loopmend.traces.unread import as_read
+from loopmend.traces.unread import as_read, is_worth
 from loopmend.traces.view import Made, View, holds
 
 __all__ = ["TURNS"]
@@ -32,9 +32,6 @@ _KINDS: Final = {
     FailurePattern.UNKNOWN_TOOL: ("unknown_tool", "Unknown tool."),
 }
 _RESULTS: Final = ("observation", "tool_response", "tool_result", "function_result", "tool_output")
-# 95 of 100 replies that only tell what the model will do are shorter; a longer one is an answer.
-_LONGEST_PLAN: Final = 500
-_MARKS: Final = ("{", "<", "Action:", "[TOOL")
 _CUT: Final = "made-up continuation cut off"
 # "I" stands first so that a search only stops where there is one.
 _CLAIM: Final = re.compile(
@@ -53,9 +50,9 @@ def failures(view: View) -> Iterator[Finding]:
     told = holds(view.said, _RESULTS)
     for at, step in enumerate(trace.steps):
         if not _came_of_it(step) and (
-            as_read(step) is not None or (at == last and _is_worth(step))
+            as_read(step) is not None or (at == last and is_worth(step.text))
         ):
-            yield from _unused(at, step)
+            yield from _unused(view, at, step)
         if told and holds(step.text.lower(), _RESULTS):
             yield from _made_up(at, step)
 
@@ -66,18 +63,16 @@ def _taken_out(trace: Trace) -> bool:
     return answer is not None and "" != answer != said and answer in said
 
 
-def _is_worth(step: Step) -> bool:
-    """Tell whether a last reply is worth reading: reading takes longer than all else."""
-    return len(step.text) <= _LONGEST_PLAN or any(mark in step.text for mark in _MARKS)
-
-
-def _unused(at: int, step: Step) -> Iterator[Finding]:
+def _unused(view: View, at: int, step: Step) -> Iterator[Finding]:
     failure = step.turn.failure if step.turn is not None else None
     known = _KINDS.get(failure.pattern) if failure is not None else None
     if failure is not None and known is not None:
         kind, message = known
         evidence = step.text[slice(*failure.span)][:200]
-        yield Finding(kind, message, "warning", "suspected", at, evidence, failure.span)
+        recovered = view.goes_on(at)
+        severity: Severity = "info" if recovered else "warning"
+        span = failure.span
+        yield Finding(kind, message, severity, "suspected", at, evidence, span, recovered)
 
 
 def _made_up(at: int, step: Step) -> Iterator[Finding]:

@@ -9,10 +9,11 @@ from typing import Any
 from loopmend.contracts.actions import ToolCall
 from loopmend.reading.reader import read_turn
 from loopmend.traces.readers.draft import Draft, maker
-from loopmend.traces.readers.endings import ended, may_hold_call
+from loopmend.traces.readers.endings import ended
 from loopmend.traces.readers.messages import Said, messages_in
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.trace import Observation, Trace, TraceCall
+from loopmend.traces.unread import may_hold_call
 
 __all__ = ["drafts_of", "read_messages", "textual_calls"]
 

@@ -13,21 +13,15 @@ from loopmend.results import failure_in
 from loopmend.traces.readers.draft import Draft
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.trace import Step, Trace
+from loopmend.traces.unread import may_hold_call
 
-__all__ = ["answer_in", "ended", "may_hold_call"]
+__all__ = ["answer_in", "ended"]
 
 _BROKEN: Final = (
     FailurePattern.TEXTUAL_CALL,
     FailurePattern.MALFORMED,
     FailurePattern.TRUNCATED,
 )
-# What a text has that holds a call; only then it is worth reading.
-_MARKS: Final = ("{", "<", "Action:", "```", "[TOOL")
-
-
-def may_hold_call(text: str) -> bool:
-    """Tell whether a text has any of the marks that calls in a text have."""
-    return any(mark in text for mark in _MARKS)
 
 
 def ended(drafts: Sequence[Draft], trace: Trace, options: ReadOptions, *, talks: bool) -> Trace:

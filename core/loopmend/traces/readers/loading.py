@@ -55,6 +55,7 @@ class LoadedTraces:
         self._format = format
         self._options = options
         self._skipped: list[Skipped] = []
+        self._groups: _Groups = {}
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -62,18 +63,24 @@ class LoadedTraces:
         return tuple(self._skipped)
 
     def __iter__(self) -> Iterator[Trace]:
-        self._skipped = []
-        groups: _Groups = {}
+        self._skipped, self._groups = [], {}
         for line, value in self._values():
+            if isinstance(value, Skip):
+                self._skip(value.reason, line, value.format)
+                continue
             for piece in self._pieces(value, line):
                 if piece.format == "unknown":
                     self._skip(_NO_FORMAT, line)
                 elif piece.run is not None:
-                    groups.setdefault((piece.format, piece.run), (line, []))[1].append(piece.value)
+                    self._keep((piece.format, piece.run), piece.value, line)
                 else:
                     yield from self._read(piece.format, [piece.value], line, whole=True)
-        for (format, _), (line, rows) in _joined(groups).items():
+        for (format, _), (line, rows) in _joined(self._groups).items():
             yield from self._read(format, rows, line, whole=False)
+
+    def _keep(self, run: tuple[str, str], row: Any, line: int | None) -> None:
+        """Keep a row until all rows of its run are there."""
+        self._groups.setdefault(run, (line, []))[1].append(row)
 
     def _pieces(self, value: Any, line: int | None) -> list[Piece]:
         try:
@@ -87,11 +94,7 @@ class LoadedTraces:
         if isinstance(source, bytes):
             source = BytesIO(source)
         if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):
-            for line, value in values_in(source, self._format):
-                if isinstance(value, Skip):
-                    self._skip(value.reason, line, value.format)
-                else:
-                    yield line, value
+            yield from values_in(source, self._format)
             return
         given: Any = source
         yield None, given if isinstance(given, (Mapping, list)) else list(given)

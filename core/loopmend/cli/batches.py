@@ -1,0 +1,39 @@
+"""The command for more runs than one machine takes: span rows of Parquet, on Daft or Ray."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from loopmend.cli.collecting import WRONG
+from loopmend.cli.tables import console, said, stop
+from loopmend.rendering.html import visible
+
+__all__ = ["batch"]
+
+
+def batch(
+    source: Annotated[
+        list[str], typer.Argument(help="Parquet files: paths, patterns, addresses such as s3://…")
+    ],
+    out: Annotated[str, typer.Option(metavar="FOLDER", help="Where the reports go, as Parquet.")],
+    ray: Annotated[
+        Optional[str], typer.Option(metavar="ADDRESS", help="A Ray cluster, instead of here.")  # noqa: UP045 - typer reads it
+    ] = None,
+    slices: Annotated[
+        int, typer.Option(min=1, help="Into how many parts the runs are divided.")
+    ] = 1,
+    trace_id: Annotated[
+        Optional[str], typer.Option(metavar="COLUMN", help="The column that tells the run.")  # noqa: UP045
+    ] = None,
+) -> None:
+    """Classify runs whose spans are rows of Parquet; started again, it goes on where it stopped."""
+    from loopmend.batch import classify_spans
+
+    try:
+        done = classify_spans(source, out, trace_id=trace_id, ray=ray, slices=slices)
+    except (ImportError, OSError, ValueError) as error:
+        stop(visible(str(error)), WRONG)
+    before = f" {slices - done} were finished before." if done < slices else ""
+    console().print(said(f"Classified {done} of {slices} slices into {visible(out)}.{before}"))
