@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from loopmend.mending.corrections import FORMS, Form, correction, signature
     from loopmend.mending.loop import Mending
     from loopmend.mending.loops import GoOn, LoopDecision, LoopKind, LoopPolicy, Nudge, Stop
+    from loopmend.mending.made_calls import MadeCalls, calls_made, calls_of
     from loopmend.mending.messages import Message, NativeCall, Reply
     from loopmend.mending.policy import OnFailure, RetryPolicy, check_on_failure
     from loopmend.mending.provider_errors import is_protocol_error, refuses_schema
@@ -35,6 +36,7 @@ _HELD = {
     "loopmend.mending.corrections": "FORMS Form correction signature",
     "loopmend.mending.loop": "Mending",
     "loopmend.mending.loops": "GoOn LoopDecision LoopKind LoopPolicy Nudge Stop",
+    "loopmend.mending.made_calls": "MadeCalls calls_made calls_of",
     "loopmend.mending.messages": "Message NativeCall Reply",
     "loopmend.mending.policy": "OnFailure RetryPolicy check_on_failure",
     "loopmend.mending.provider_errors": "is_protocol_error refuses_schema",
@@ -58,6 +60,7 @@ __all__ = [
     "LoopDecision",
     "LoopKind",
     "LoopPolicy",
+    "MadeCalls",
     "Mending",
     "Message",
     "NativeCall",
@@ -75,6 +78,8 @@ __all__ = [
     "ask_before_cap",
     "asks_to_see",
     "beside",
+    "calls_made",
+    "calls_of",
     "check_on_cap",
     "check_on_failure",
     "constrained",
