@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from loopmend.mending.constraint import constrained
     from loopmend.mending.corrections import FORMS, Form, correction, signature
+    from loopmend.mending.instructions import cut_reason, form_instructions, parser_correction
     from loopmend.mending.loop import Mending
     from loopmend.mending.loops import GoOn, LoopDecision, LoopKind, LoopPolicy, Nudge, Stop
     from loopmend.mending.made_calls import MadeCalls, calls_made, calls_of
@@ -34,6 +35,7 @@ _HELD = {
     "loopmend.mending.caps": ("CapAnswer CapError OnCap answer_at_cap ask_before_cap check_on_cap"),
     "loopmend.mending.constraint": "constrained",
     "loopmend.mending.corrections": "FORMS Form correction signature",
+    "loopmend.mending.instructions": "cut_reason form_instructions parser_correction",
     "loopmend.mending.loop": "Mending",
     "loopmend.mending.loops": "GoOn LoopDecision LoopKind LoopPolicy Nudge Stop",
     "loopmend.mending.made_calls": "MadeCalls calls_made calls_of",
@@ -84,8 +86,11 @@ __all__ = [
     "check_on_failure",
     "constrained",
     "correction",
+    "cut_reason",
+    "form_instructions",
     "is_clean",
     "is_protocol_error",
+    "parser_correction",
     "refuses_schema",
     "signature",
     "value_correction",

@@ -188,7 +188,7 @@ class ModelExchange(Exchange):
         """The loop, which knows the tools that the model was really offered."""
         request, wanted, policy = self.input, self._wanted, self._setup.policy
         # The state's messages: other middleware may have added a nudge to the request's.
-        messages = request.state.get("messages") or request.messages
+        asked = asked_of(request.state.get("messages") or request.messages)
         can = wanted is None and bool(policy.constrain) and not has_media(request.messages)
         mending = Mending(
             self._tools(),
@@ -197,7 +197,7 @@ class ModelExchange(Exchange):
             policy=policy,
             can_constrain=can and takes_schema(self.llm),
         )
-        self._first = mending.start(**asked_of(messages))
+        self._first = mending.start(**asked)
         return mending
 
     def _tools(self) -> Toolbox:

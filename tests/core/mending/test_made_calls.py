@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopmend import FailurePattern, Mending, Message, Reply, RetryPolicy
+from loopmend import FailurePattern, GaveUp, Mending, Message, Reply, RetryPolicy
 from loopmend.mending import CallResult, NativeCall, calls_made, calls_of, is_clean
 from loopmend.reading import Toolbox
 
@@ -68,4 +68,5 @@ def test_reports() -> None:
         "messages": [done.refused[0].message],
     }
     ended = mending.reply(Reply(""))
+    assert isinstance(ended, GaveUp)
     assert (ended.report()["outcome"], ended.report()["retries"]) == ("gave_up", 1)
