@@ -173,7 +173,9 @@ class _AgentParser(ReadingOutputParser[T]):
             return AgentFinish({"output": action.content}, log)
         if isinstance(action, AskUser):
             if self.ask_user == "error":
-                failure = Failure(FailurePattern.NO_ACTION, "The reply asks the user.", turn.span)
+                failure = Failure(
+                    FailurePattern.NO_ACTION, "The reply asks the user a question.", turn.span
+                )
                 raise self._refused(text, Turn(failure=failure), failure)
             return AgentFinish({"output": action.question, "ask_user": action.question}, log)
         return AgentFinish({"output": text.strip()}, log)

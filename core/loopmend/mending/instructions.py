@@ -10,10 +10,10 @@ __all__ = ["cut_reason", "form_instructions", "parser_correction"]
 _REACT: Final = """Write in this form, one label per line:
 
 Question: the question you have to answer
-Thought: what you think should be done next
+Thought: what you want to do next, and why
 Action: the tool to use, exactly one of [{tool_names}]
-Action Input: what the tool gets
-Observation: what the tool returned; you receive it, never write it yourself
+Action Input: the input of the tool
+Observation: what the tool returned; you receive it and never write it yourself
 ... (repeat Thought, Action, Action Input and Observation as often as you need)
 Thought: I now know the final answer
 Final Answer: the answer to the question"""

@@ -223,7 +223,7 @@ class CapAnswerMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
         >>> model = ScriptedChatModel(script=[call("search", query="Oslo")])
         >>> agent = create_agent(model, [search], middleware=limits)
         >>> print(agent.invoke({"messages": [("user", "Where is Oslo?")]})["messages"][-1].content)
-        Stopped: the run reached its limit of calls. What was found: search(Oslo): in Norway
+        Stopped: the run reached its limit of calls. Results so far: search(Oslo): in Norway
     """
 
     state_schema = LoopGuardState
