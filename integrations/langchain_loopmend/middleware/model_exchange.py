@@ -172,6 +172,8 @@ class ModelExchange(Exchange):
         if self._setup.policy.constrain == "always":  # else most replies need no loop
             _ = self.mending
         outcome = await self.run(self._first)
+        if outcome is _CLEAN:
+            return cast("Response", self.reply)
         response = (self._ended if isinstance(outcome, GaveUp) else self._response)(outcome)
         if not outcome.refused:
             return response
@@ -260,9 +262,8 @@ class ModelExchange(Exchange):
     async def judge(self, reply: Response) -> Any:
         self.reply = reply
         message, wanted = self._message, self._wanted
-        if reply.structured_response is not None or message is None:
-            return self._accepted()
-        if wanted is None and len(reply.result) > 1:
+        several = wanted is None and len(reply.result) > 1
+        if reply.structured_response is not None or message is None or several:
             return self._accepted()
         said = reply_of(message)
         answers = None if wanted is None else wanted.schemas
