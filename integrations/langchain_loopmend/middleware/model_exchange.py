@@ -283,9 +283,7 @@ class ModelExchange(Exchange):
         return first if isinstance(first, AIMessage) else None
 
     def _response(self, done: Done) -> Response:
-        message = self._message
-        if message is None:
-            return cast("Response", self.reply)
+        message = cast("AIMessage", self._message)  # without one there is nothing to mend
         reply = mended(message, done)
         if self._wanted is not None and done.reading is not None and done.reading.ok:
             return self._wanted.response(reply, done.value)
