@@ -193,7 +193,9 @@ def _example(failure: Failure, spec: ToolSpec | None, form: Form, question: str)
     if form == "code" or spec is None:
         return ""
     arguments = _filled(failure, spec, question)
-    if arguments is None or not _may_repeat(arguments) or not _fits(spec, arguments):
+    if arguments is None or not _may_repeat(arguments):
+        return ""
+    if failure.call is not None and not _fits(spec, arguments):  # what the user said fits
         return ""
     example = written(ToolCall(spec.name, arguments), form)
     # In a string of JSON an escape stands for the same character, but it is no mark.
