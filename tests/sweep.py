@@ -38,7 +38,9 @@ from loopmend.mending import (
     asks_to_see,
     beside,
     correction,
+    cut_reason,
     is_protocol_error,
+    parser_correction,
     refuses_schema,
 )
 from loopmend.planning import match_specialists, observe_conversation, response_skeleton
@@ -136,6 +138,7 @@ FUNCTIONS: dict[str, Callable[[str], Any]] = {
     "correction": _failed,
     "beside": lambda text: beside(text, read_turn(text)),
     "asks_to_see": asks_to_see,
+    "parser_correction": lambda text: (parser_correction(text, text), cut_reason(text)),
     "ask_before_cap": ask_before_cap,
     "answer_at_cap": lambda text: answer_at_cap([CallResult("search", {"q": text}, text)] * 2),
     "LoopPolicy": lambda text: LoopPolicy().decide(

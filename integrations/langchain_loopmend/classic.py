@@ -109,7 +109,9 @@ def handle_parsing_error(error: OutputParserException) -> str:
     turn = read_turn(text, config=_FORM_ASKED)
     failure = turn.failure
     if failure is None:  # we could read it, but the parser in use could not
-        failure = Failure(FailurePattern.MALFORMED, "The reply is in another form.", turn.span)
+        failure = Failure(
+            FailurePattern.MALFORMED, "The reply is not in the requested form.", turn.span
+        )
     return correction(failure, "react")
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from langchain_core.exceptions import OutputParserException
 
 from loopmend import Failure, FailurePattern, JsonReading, NormalizationError, Turn
+from loopmend.mending import cut_reason, parser_correction
 
 __all__ = [
     "ActionParseException",
@@ -28,7 +29,6 @@ __all__ = [
 ]
 
 _LINK: Final = "\nFor troubleshooting, visit:"
-_LONGEST_REASON: Final = 500
 
 
 class _Refusal(OutputParserException):
@@ -110,7 +110,7 @@ def failure_of(error: Exception) -> Failure:
     """Return what a parser says in loopmend's terms."""
     if isinstance(error, _Refusal):
         return error.failure
-    return Failure(FailurePattern.MALFORMED, _cut(said_by(error)), (0, 0))
+    return Failure(FailurePattern.MALFORMED, cut_reason(said_by(error)), (0, 0))
 
 
 def instructions_of(parser: Any) -> str:
@@ -128,10 +128,4 @@ def correction_of(parser: Any, error: Exception) -> str | None:
         return error.observation if parser is None else None
     if isinstance(error, OutputParserException) and error.observation:
         return error.observation
-    form = "" if parser is None else instructions_of(parser)
-    parts = (f"Your last reply could not be used: {_cut(said_by(error))}", form)
-    return "\n\n".join(part for part in parts if part)
-
-
-def _cut(said: str) -> str:
-    return said if len(said) <= _LONGEST_REASON else f"{said[:_LONGEST_REASON]} …"
+    return parser_correction(said_by(error), instructions_of(parser))

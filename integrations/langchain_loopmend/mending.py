@@ -53,7 +53,7 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
     except StopIteration as done:
         return cast("T", done.value)
     work.close()
-    msg = "a blocking call must not wait"
+    msg = "a blocking call cannot wait for an async one"
     raise RuntimeError(msg)
 
 

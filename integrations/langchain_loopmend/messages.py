@@ -21,7 +21,8 @@ from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.prompt_values import PromptValue
 
 from loopmend import Done, GaveUp, Message, Reply, StopReason
-from loopmend.mending import NativeCall, OnFailure
+from loopmend._repr import written
+from loopmend.mending import MadeCalls, NativeCall, OnFailure, calls_made
 
 __all__ = [
     "ENDED",
@@ -36,6 +37,7 @@ __all__ = [
     "has_other_content",
     "is_users",
     "is_whole",
+    "made_in",
     "mended",
     "messages_of",
     "put_together",
@@ -145,12 +147,17 @@ def core_messages(messages: Iterable[BaseMessage]) -> list[Message]:
 
 
 def _core_message(message: BaseMessage) -> Message:
+    known: dict[str, Any] = {"name": message.name, "id": message.id}
     if isinstance(message, ToolMessage):
-        return Message("tool", text_of(message), call_id=message.tool_call_id)
+        # A picture is told apart from another one, and from nothing.
+        text = written(message.content) if has_media([message]) else text_of(message)
+        known |= {"call_id": message.tool_call_id, "failed": message.status == "error"}
+        return Message("tool", text, **known)
     if isinstance(message, AIMessage):
-        return Message("assistant", text_of(message), tuple(map(_native, message.tool_calls)))
+        calls = tuple(map(_native, message.tool_calls))
+        return Message("assistant", text_of(message), calls, **known)
     system = isinstance(message, SystemMessage)
-    return Message("system" if system else "user", text_of(message))
+    return Message("system" if system else "user", text_of(message), **known)
 
 
 def messages_of(messages: Iterable[Message]) -> list[BaseMessage]:
@@ -188,6 +195,15 @@ def is_users(message: BaseMessage) -> bool:
 def question_of(messages: Sequence[BaseMessage]) -> str:
     """Return what the user said last."""
     return next((text_of(m) for m in reversed(messages) if is_users(m)), "")
+
+
+def made_in(
+    messages: Sequence[BaseMessage], known: MadeCalls | None = None, window: int | None = None
+) -> MadeCalls:
+    """Return the calls since the user's last message, see `calls_made`."""
+    at = next((n for n in range(len(messages) - 1, -1, -1) if is_users(messages[n])), -1)
+    asked = _core_message(messages[at]) if at >= 0 else None
+    return calls_made(asked, core_messages(messages[at + 1 :]), known, window)
 
 
 def asked_of(messages: Sequence[BaseMessage]) -> dict[str, Any]:

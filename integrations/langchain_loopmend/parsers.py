@@ -27,7 +27,7 @@ from loopmend import (
     Turn,
     read_turn,
 )
-from loopmend.mending import correction
+from loopmend.mending import correction, form_instructions
 from loopmend.reading import Toolbox, clean_parts, fit_text
 
 __all__ = ["AgentActionOutputParser", "AgentActionsOutputParser", "ReadingOutputParser"]
@@ -37,24 +37,6 @@ T = TypeVar("T")
 TextForm = Literal["react", "json"]
 """How a model is asked to write: ReAct text, or one JSON object."""
 
-_REACT: Final = """Write in this form, one label per line:
-
-Question: the question you have to answer
-Thought: what you think should be done next
-Action: the tool to use, exactly one of [{tool_names}]
-Action Input: what the tool gets
-Observation: what the tool returned; you receive it, never write it yourself
-... (repeat Thought, Action, Action Input and Observation as often as you need)
-Thought: I now know the final answer
-Final Answer: the answer to the question"""
-
-# In words, because agents format the text and a brace would have to be doubled for them.
-_JSON: Final = (
-    "Reply with exactly one JSON object and nothing else. To call a tool, set type to tool_call, "
-    "name to exactly one of [{tool_names}], and arguments to an object. To answer, set type to "
-    "final and content to your answer. To ask the user, set type to ask_user and question to your "
-    "question."
-)
 _CLOSING: Final = re.compile(r"\s*(`+|~{3,}|</([\w-]{1,40})>)")
 
 
@@ -114,10 +96,8 @@ class ReadingOutputParser(BaseOutputParser[T]):
     @override
     def get_format_instructions(self) -> str:
         """Return what to tell the model; without tools the agent fills in the names."""
-        text = _JSON if self.form == "json" else _REACT
-        if self.tools is None:
-            return text
-        return text.replace("{tool_names}", ", ".join(tool["name"] for tool in self.tools))
+        known = None if self.tools is None else [tool["name"] for tool in self.tools]
+        return form_instructions(self.form, known)
 
     @cached_property
     def toolbox(self) -> Toolbox | None:
@@ -183,7 +163,7 @@ class _AgentParser(ReadingOutputParser[T]):
         given = call.arguments
         as_text = self.tool_input == "text" or (call.name in self._text_tools and len(given) != 1)
         if as_text or not isinstance(given, dict):
-            return json.dumps(given, ensure_ascii=False)
+            return _json(given)
         return given
 
     def _finish(self, text: str, turn: Turn) -> AgentFinish:
@@ -193,7 +173,9 @@ class _AgentParser(ReadingOutputParser[T]):
             return AgentFinish({"output": action.content}, log)
         if isinstance(action, AskUser):
             if self.ask_user == "error":
-                failure = Failure(FailurePattern.NO_ACTION, "The reply asks the user.", turn.span)
+                failure = Failure(
+                    FailurePattern.NO_ACTION, "The reply asks the user a question.", turn.span
+                )
                 raise self._refused(text, Turn(failure=failure), failure)
             return AgentFinish({"output": action.question, "ask_user": action.question}, log)
         return AgentFinish({"output": text.strip()}, log)
@@ -298,5 +280,8 @@ def _written(turn: Turn, call: ToolCall) -> str:
 
 def _line(call: ToolCall) -> str:
     given = call.arguments
-    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return f"Action: {call.name}\nAction Input: {text}"
+    return f"Action: {call.name}\nAction Input: {given if isinstance(given, str) else _json(given)}"
+
+
+def _json(given: Any) -> str:
+    return json.dumps(given, ensure_ascii=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from operator import is_
 from typing import Any, Final
 
 from langchain_core.runnables import RunnableBinding
@@ -14,7 +13,7 @@ from loopmend.reading import Toolbox
 
 _INJECTED: Final = "runtime"
 
-__all__ = ["ToolboxCache", "bound_tools", "is_text_tool", "tool_schemas", "toolbox"]
+__all__ = ["bound_tools", "is_text_tool", "tool_schemas", "toolbox"]
 
 
 def tool_schemas(tools: Iterable[Any]) -> list[dict[str, Any]]:
@@ -41,21 +40,6 @@ def is_text_tool(tool: Any) -> bool:
 def toolbox(tools: Iterable[Any]) -> Toolbox:
     """Return what the reader needs to know of tools, described or not."""
     return Toolbox([spec for tool in tools if (spec := _spec(tool)) is not None])
-
-
-class ToolboxCache:
-    """Remembers the toolbox of the tools that were offered last, because describing takes time."""
-
-    def __init__(self) -> None:
-        self._last: tuple[list[Any], Toolbox | None] = [], None
-
-    def get(self, tools: list[Any]) -> Toolbox:
-        """Return the toolbox of these tools."""
-        known, made = self._last
-        if made is None or len(known) != len(tools) or not all(map(is_, known, tools)):
-            made = toolbox(tools)
-            self._last = list(tools), made
-        return made
 
 
 def _spec(tool: Any) -> ToolSpec | None:

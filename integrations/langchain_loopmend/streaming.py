@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterator
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
@@ -16,59 +16,52 @@ from langchain_loopmend.messages import put_together, text_of
 from langchain_loopmend.parsers import ReadingOutputParser
 from loopmend import Turn, TurnReader
 
-__all__ = ["Arrivals", "StreamingParser", "TurnOutputParser"]
+__all__ = ["StreamingParser", "Tell", "TurnOutputParser"]
 
 
-class Arrivals(ABC):
-    """What has arrived of one stream."""
-
-    def __init__(self) -> None:
-        self._chunks: list[AIMessageChunk] = []
-
-    def take(self, chunk: str | BaseMessage) -> str:
-        """Take a chunk and return its text."""
-        if isinstance(chunk, AIMessageChunk):
-            self._chunks.append(chunk)
-        elif isinstance(chunk, AIMessage):
-            self._chunks.append(AIMessageChunk(**chunk.model_dump(exclude={"type"})))
-        return text_of(chunk)
-
-    def whole(self, text: str) -> list[Generation]:
-        """Return everything that arrived; `text` is its text."""
-        if not self._chunks:
-            return [Generation(text=text)]
-        # Added all at once: one after the other would take quadratic time.
-        return [ChatGeneration(message=cast("BaseMessage", put_together(self._chunks)))]
-
-    @abstractmethod
-    def feed(self, chunk: str | BaseMessage) -> Iterator[Any]:
-        """Yield what a chunk tells."""
-
-    @abstractmethod
-    def finish(self) -> Iterator[Any]:
-        """Yield what the whole reply tells."""
+Tell = Callable[[Any], Iterable[Any]]
 
 
 class StreamingParser:
     """A parser that tells what it knows of a reply while it arrives."""
 
     @abstractmethod
-    def _arrivals(self) -> Arrivals:
-        """Return what takes one stream."""
+    def _listener(self) -> tuple[Tell, Tell]:
+        """Return what tells of more text of one stream, and what tells of its result."""
 
-    def _transform(self, input: Iterator[str | BaseMessage]) -> Iterator[Any]:
-        stream = self._arrivals()
+    def _transform(self: Any, input: Iterator[str | BaseMessage]) -> Iterator[Any]:
+        feed, finish = self._listener()
+        chunks: list[str | BaseMessage] = []
         for chunk in input:
-            yield from stream.feed(chunk)
-        yield from stream.finish()
+            chunks.append(chunk)
+            yield from feed(text_of(chunk))
+        yield from finish(self.parse_result(_whole(chunks)))
 
-    async def _atransform(self, input: AsyncIterator[str | BaseMessage]) -> AsyncIterator[Any]:
-        stream = self._arrivals()
+    async def _atransform(self: Any, input: AsyncIterator[str | BaseMessage]) -> AsyncIterator[Any]:
+        feed, finish = self._listener()
+        chunks: list[str | BaseMessage] = []
         async for chunk in input:
-            for part in stream.feed(chunk):
+            chunks.append(chunk)
+            for part in feed(text_of(chunk)):
                 yield part
-        for part in stream.finish():
+        for part in finish(self.parse_result(_whole(chunks))):
             yield part
+
+
+def _whole(chunks: list[str | BaseMessage]) -> list[Generation]:
+    """Return everything that arrived."""
+    said = [chunk for chunk in chunks if isinstance(chunk, AIMessage)]
+    if not said:
+        return [Generation(text="".join(map(text_of, chunks)))]
+    # Added all at once: one after the other would take quadratic time.
+    whole = put_together([_as_chunk(message) for message in said])
+    return [ChatGeneration(message=cast("BaseMessage", whole))]
+
+
+def _as_chunk(message: AIMessage) -> AIMessageChunk:
+    if isinstance(message, AIMessageChunk):
+        return message
+    return AIMessageChunk(**message.model_dump(exclude={"type"}))
 
 
 class TurnOutputParser(StreamingParser, ReadingOutputParser[Turn], BaseTransformOutputParser[Turn]):
@@ -93,24 +86,10 @@ class TurnOutputParser(StreamingParser, ReadingOutputParser[Turn], BaseTransform
         return turn
 
     @override
-    def _arrivals(self) -> Arrivals:
-        return _Turns(self)
+    def _listener(self) -> tuple[Tell, Tell]:
+        reader = TurnReader(tools=self.toolbox, config=self._config)
+        return reader.feed, lambda turn: [turn]
 
     @property
     def _type(self) -> str:
         return "loopmend-turn"
-
-
-class _Turns(Arrivals):
-    def __init__(self, parser: TurnOutputParser) -> None:
-        super().__init__()
-        self._parser = parser
-        self._reader = TurnReader(tools=parser.toolbox, config=parser._config)  # noqa: SLF001
-
-    @override
-    def feed(self, chunk: str | BaseMessage) -> Iterator[Turn]:
-        return self._reader.feed(self.take(chunk))
-
-    @override
-    def finish(self) -> Iterator[Turn]:
-        yield self._parser.parse_result(self.whole(self._reader.text))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Generic, TypeVar, cast
 
 from langchain_core.exceptions import OutputParserException
-from langchain_core.messages import BaseMessage
 from langchain_core.output_parsers import JsonOutputParser as LangChainJsonParser
 from langchain_core.output_parsers import PydanticOutputParser as LangChainPydanticParser
 from langchain_core.outputs import Generation
@@ -16,7 +15,7 @@ from typing_extensions import override
 
 from langchain_loopmend.errors import ValueParseException
 from langchain_loopmend.messages import reply_of_generation
-from langchain_loopmend.streaming import Arrivals, StreamingParser
+from langchain_loopmend.streaming import StreamingParser, Tell
 from loopmend import Failure, FailurePattern, JsonReader, JsonReading, ReadingConfig, Reply
 from loopmend.mending import value_correction, value_schema
 from loopmend.mending.value_replies import read_value_reply
@@ -88,8 +87,9 @@ class ValueReader(StreamingParser, LangChainJsonParser):
 
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> Any:
-        if partial:
-            return self._part(result[0].text)
+        if partial:  # part of a model is no instance of it
+            whole = isinstance(self, PydanticOutputParser)
+            return None if whole else JsonReader().feed(result[0].text)
         return self._read(self._reply(result[0]))
 
     @override
@@ -125,12 +125,19 @@ class ValueReader(StreamingParser, LangChainJsonParser):
         fitted = fit_value(reading.data, wanted.json)
         return fitted.value if fitted.ok else reading.data
 
-    def _part(self, text: str) -> Any:
-        return JsonReader().feed(text)
-
     @override
-    def _arrivals(self) -> Arrivals:
-        return _Parts(self)
+    def _listener(self) -> tuple[Tell, Tell]:
+        reader, told = JsonReader(), None
+
+        def tell(part: Any) -> Iterator[Any]:
+            nonlocal told
+            if part is not None and part != told:
+                before, told = told, part
+                yield self._diff(before, part) if self.diff else part
+
+        # Part of a model is no instance of it.
+        whole = isinstance(self, PydanticOutputParser)
+        return lambda text: () if whole else tell(reader.feed(text)), tell
 
 
 class JsonOutputParser(ValueReader):
@@ -192,34 +199,6 @@ class PydanticOutputParser(ValueReader, LangChainPydanticParser[Any], Generic[T]
         except ValueError as error:
             failure = Failure(FailurePattern.BAD_VALUE, str(error), reading.span)
             raise self._refused(text, reading, failure) from error
-
-    @override
-    def _part(self, text: str) -> Any:
-        return None  # part of a model is no instance of it
-
-
-class _Parts(Arrivals):
-    def __init__(self, parser: ValueReader) -> None:
-        super().__init__()
-        self._parser = parser
-        self._reader = JsonReader()
-        self._told: Any = None
-        self._in_parts = not isinstance(parser, PydanticOutputParser)
-
-    @override
-    def feed(self, chunk: str | BaseMessage) -> Iterator[Any]:
-        part = self._reader.feed(self.take(chunk))
-        return self._tell(part) if self._in_parts else iter(())
-
-    @override
-    def finish(self) -> Iterator[Any]:
-        return self._tell(self._parser.parse_result(self.whole(self._reader.text)))
-
-    def _tell(self, part: Any) -> Iterator[Any]:
-        if part is None or part == self._told:
-            return
-        told, self._told = self._told, part
-        yield self._parser._diff(told, part) if self._parser.diff else part  # noqa: SLF001
 
 
 def value_parser(parser: Any) -> Any:

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     )
     from loopmend.mending.constraint import constrained
     from loopmend.mending.corrections import FORMS, Form, correction, signature
+    from loopmend.mending.instructions import cut_reason, form_instructions, parser_correction
     from loopmend.mending.loop import Mending
     from loopmend.mending.loops import GoOn, LoopDecision, LoopKind, LoopPolicy, Nudge, Stop
+    from loopmend.mending.made_calls import MadeCalls, calls_made, calls_of
     from loopmend.mending.messages import Message, NativeCall, Reply
     from loopmend.mending.policy import OnFailure, RetryPolicy, check_on_failure
     from loopmend.mending.provider_errors import is_protocol_error, refuses_schema
@@ -33,8 +35,10 @@ _HELD = {
     "loopmend.mending.caps": ("CapAnswer CapError OnCap answer_at_cap ask_before_cap check_on_cap"),
     "loopmend.mending.constraint": "constrained",
     "loopmend.mending.corrections": "FORMS Form correction signature",
+    "loopmend.mending.instructions": "cut_reason form_instructions parser_correction",
     "loopmend.mending.loop": "Mending",
     "loopmend.mending.loops": "GoOn LoopDecision LoopKind LoopPolicy Nudge Stop",
+    "loopmend.mending.made_calls": "MadeCalls calls_made calls_of",
     "loopmend.mending.messages": "Message NativeCall Reply",
     "loopmend.mending.policy": "OnFailure RetryPolicy check_on_failure",
     "loopmend.mending.provider_errors": "is_protocol_error refuses_schema",
@@ -58,6 +62,7 @@ __all__ = [
     "LoopDecision",
     "LoopKind",
     "LoopPolicy",
+    "MadeCalls",
     "Mending",
     "Message",
     "NativeCall",
@@ -75,12 +80,17 @@ __all__ = [
     "ask_before_cap",
     "asks_to_see",
     "beside",
+    "calls_made",
+    "calls_of",
     "check_on_cap",
     "check_on_failure",
     "constrained",
     "correction",
+    "cut_reason",
+    "form_instructions",
     "is_clean",
     "is_protocol_error",
+    "parser_correction",
     "refuses_schema",
     "signature",
     "value_correction",

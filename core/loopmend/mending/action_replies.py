@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final, Literal
 
 from loopmend.contracts.actions import AskUser, FinalAnswer, ToolCall, parse_action
@@ -44,10 +44,16 @@ def new_id() -> str:
     return f"call_{uuid.uuid4().hex}"
 
 
-def is_clean(reply: Reply, tools: Toolbox) -> bool:
+def is_clean(reply: Reply, tools: Toolbox, answers: Collection[str] | None = None) -> bool:
     """Tell quickly whether a reply is one that mending would use as it is.
 
     Most are: nothing but calls that fit, or plain prose. What takes a second look is not.
+
+    Args:
+        reply: The reply.
+        tools: The available tools.
+        answers: Which of them give the answer, as for `Mending`; what should be an answer takes a
+            second look.
 
     >>> from loopmend.reading import Toolbox
     >>> is_clean(Reply("It is in Norway."), Toolbox(["search"])), is_clean(Reply(""), Toolbox([]))
@@ -56,7 +62,9 @@ def is_clean(reply: Reply, tools: Toolbox) -> bool:
     if reply.broken_calls or is_unusual(reply.finish_reason):
         return False
     if not reply.calls:
-        return is_plain(reply.text)
+        return answers is None and is_plain(reply.text)
+    if answers and any(call.name in answers for call in reply.calls):
+        return False
     fit = all(fits(call.name, call.arguments, tools) for call in reply.calls)
     return reply.text == "" and fit and _have_ids(reply.calls)
 

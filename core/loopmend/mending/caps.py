@@ -40,13 +40,13 @@ def answer_at_cap(calls: Sequence[CallResult], cap: str = "its limit of steps") 
         cap: Which limit was reached.
 
     >>> print(answer_at_cap([CallResult("price", {"item": "lamp"}, "20 euros")]).content)
-    Stopped: the run reached its limit of steps. What was found: price(lamp): 20 euros
+    Stopped: the run reached its limit of steps. Results so far: price(lamp): 20 euros
     """
     found = useful(calls)
     said = f"Stopped: the run reached {cap}."
     if calls and calls[-1].fails():
         said = f"{said} The last call failed: {cut(calls[-1].result).rstrip('.')}."
-    return CapAnswer(f"{said} What was found: {found_with(found) or 'nothing'}", tuple(found))
+    return CapAnswer(f"{said} Results so far: {found_with(found) or 'none'}", tuple(found))
 
 
 def ask_before_cap(question: str = "") -> str:
@@ -62,7 +62,7 @@ class CapError(LoopmendError):
     """A run reached its cap; raised where the framework would return a stock sentence.
 
     >>> CapError(answer_at_cap([]))
-    CapError('Stopped: the run reached its limit of steps. What was found: nothing')
+    CapError('Stopped: the run reached its limit of steps. Results so far: none')
     """
 
     answer: CapAnswer

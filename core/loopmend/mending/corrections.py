@@ -2,19 +2,25 @@
 
 A correction repeats nothing that the model wrote except names (of available tools, of their
 parameters, and of arguments that a tool does not accept, if they are names at all) and, in an
-example, the values that were right. An example is filled in or absent: models copy templates.
+example, the values of its call: only if all of them are short and fit the tool, and with whatever
+could pass for markup escaped as JSON allows. What comes back is then the call that was meant. An
+example is filled in or absent: models copy templates.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from loopmend.contracts.actions import ToolCall
+from loopmend.reading.fitting import fit
+from loopmend.reading.json_reading import fit_value
 from loopmend.reading.tools import Toolbox, ToolSpec
-from loopmend.reading.turn import Failure, FailurePattern
+from loopmend.reading.turn import Failure, FailurePattern, Repair
+from loopmend.reading.written_calls import Call
 
 __all__ = ["FORMS", "Form", "correction", "mistake_in_words", "signature", "written"]
 
@@ -56,7 +62,13 @@ _LIKE: Final[dict[Form, str]] = {
 _LISTED: Final = 20
 _NAME: Final = re.compile(r"[^\W\d][\w.\-]{0,59}")
 _LONGEST_VALUE: Final = 80
-_LONGEST_EXAMPLE: Final = 1000
+_LONGEST_EXAMPLE: Final = 400
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+# What tags, tokens, fences and objects are written with, and what nobody sees.
+_MARK: Final = re.compile(
+    r"[<>\[\]{}|`\x7f-\x9f\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff"
+    r"\U000e0000-\U000e007f]"
+)
 
 
 def correction(
@@ -181,8 +193,41 @@ def _example(failure: Failure, spec: ToolSpec | None, form: Form, question: str)
     if form == "code" or spec is None:
         return ""
     arguments = _filled(failure, spec, question)
-    example = "" if arguments is None else written(ToolCall(spec.name, arguments), form)
+    if arguments is None or not _may_repeat(arguments):
+        return ""
+    if failure.call is not None and not _fits(spec, arguments):  # what the user said fits
+        return ""
+    example = written(ToolCall(spec.name, arguments), form)
+    # In a string of JSON an escape stands for the same character, but it is no mark.
+    example = _STRING.sub(lambda found: _MARK.sub(_escaped, found[0]), example)
     return example if len(example) <= _LONGEST_EXAMPLE else ""
+
+
+def _may_repeat(value: Any) -> bool:
+    """Tell whether a value may stand in an example: a long text may be somebody's instructions."""
+    if isinstance(value, str):
+        return len(value) <= _LONGEST_VALUE
+    if isinstance(value, dict):
+        named = all(isinstance(key, str) and _NAME.fullmatch(key) for key in value)
+        return named and all(map(_may_repeat, value.values()))
+    if isinstance(value, list):
+        return all(map(_may_repeat, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _fits(spec: ToolSpec, arguments: dict[str, Any]) -> bool:
+    """Tell whether a tool takes arguments as they are, by the reader and by the whole schema."""
+    repairs: list[Repair] = []
+    fitted = fit(Call(spec.name, arguments, (0, 0)), Toolbox([spec]), repairs)
+    taken = {"properties": dict(spec.parameters), "$defs": dict(spec.definitions)}
+    reading = fit_value(arguments, {"type": "object", **taken})
+    exact = reading.ok and reading.fidelity == "exact" and not repairs
+    return exact and fitted == ToolCall(spec.name, arguments)
+
+
+def _escaped(mark: re.Match[str]) -> str:
+    units = mark[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _filled(failure: Failure, spec: ToolSpec, question: str) -> dict[str, Any] | None:

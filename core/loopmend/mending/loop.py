@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from loopmend.contracts.actions import FinalAnswer
 from loopmend.mending.action_replies import (
@@ -153,6 +153,11 @@ class Mending:
             return self._answered(reply, step, words)
         return step
 
+    def accept(self, turn: Turn | None = None) -> Done:
+        """Use a reply as it is, because your own parser takes it or nothing is wrong with it."""
+        refused = tuple(self.refused)
+        return Done(turn or Turn(), refused=refused, outcome="mended" if refused else "clean")
+
     def raised(self, error: Exception) -> Step | None:
         """Say what to do about an exception in place of a reply; `None` if you should raise it."""
         if self._constraining and refuses_schema(error):
@@ -167,14 +172,14 @@ class Mending:
         if turn.failure is None:
             return self._done(reply, turn)
         if turn.failure.pattern not in self.policy.patterns:
-            return Done(Turn(), refused=tuple(self.refused))
+            return self.accept()
         if self.may_use(turn):
             return self._done(reply, turn)
         if self._is_silent(turn.failure):
             self._silent = True
             return self.refuse(reply, turn.failure, _SILENT + answer_from(self._question))
         if self.shows(reply, turn.failure):
-            return Done(Turn((FinalAnswer(reply.text),)), refused=tuple(self.refused))
+            return self.accept(Turn((FinalAnswer(reply.text),)))
         return self.refuse(reply, turn.failure)
 
     def _calls_tools(self, reply: Reply) -> bool:
@@ -191,9 +196,8 @@ class Mending:
         if failure is not None and failure.pattern in self.policy.patterns:
             self._reading = found.reading
             return self.refuse(reply, failure)
-        outcome: Literal["clean", "mended"] = "mended" if self.refused else "clean"
-        refused = tuple(self.refused)
-        return Done(found.turn, found.calls, found.content, refused, outcome, found.reading)
+        done = self.accept(found.turn)
+        return replace(done, calls=found.calls, content=found.content, reading=found.reading)
 
     def shows(self, reply: Reply, failure: Failure) -> bool:
         """Tell whether a text that fails is the answer: the user asked to see a call.
@@ -271,16 +275,15 @@ class Mending:
     # -- what comes of it
 
     def _done(self, reply: Reply, turn: Turn) -> Done:
-        refused = tuple(self.refused)
-        outcome: Literal["clean", "mended", "made"] = "mended" if refused else "clean"
+        done = self.accept(turn)
         if turn.fidelity == "salvaged" and turn.failure is not None:
-            refused, outcome = (*refused, turn.failure), "made"
+            done = replace(done, refused=(*done.refused, turn.failure), outcome="made")
         if self.form != "native":
-            return Done(turn, refused=refused, outcome=outcome)
-        if calls_in(turn):
-            made, content = to_be_made(reply, turn, self._new_id)
-            return Done(turn, made, content, refused, outcome)
-        return Done(turn, None, unwrapped(turn), refused, outcome)
+            return done
+        if not calls_in(turn):
+            return replace(done, content=unwrapped(turn))
+        made, content = to_be_made(reply, turn, self._new_id)
+        return replace(done, calls=made, content=content)
 
     def _answered(self, reply: Reply, done: Done, words: str | None) -> Step:
         """Say what to do about a usable reply where only certain calls will do."""
@@ -328,13 +331,8 @@ class Mending:
             words = value_correction(failure, self.wanted)
         elif words is None:
             form: Form = "json" if self._constraining else self.form
-            words = correction(
-                failure,
-                form,
-                self.tools,
-                question=self._question,
-                answer_label=self._answer_label,
-            )
+            asked = {"question": self._question, "answer_label": self._answer_label}
+            words = correction(failure, form, self.tools, **asked)
         self._last_words = words
         if show:
             self._shown = (*self._shown, *refused_messages(reply, failure, words))

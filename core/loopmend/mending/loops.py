@@ -159,14 +159,14 @@ def _nudge(last: CallResult, repeats: int, kind: LoopKind, question: str) -> str
     # The instruction stands last, with the question: that is what models follow.
     if kind == "handoff":
         return (
-            f"The work was handed to {in_brief(str(last.handoff))} {repeats} times, and nothing "
-            f"was done in between. Do not hand it over again. {answer_from(question)}"
+            f"The work went to {in_brief(str(last.handoff))} {repeats} times without progress. "
+            f"Do not hand it over again. {answer_from(question)}"
         )
     name = in_brief(last.name)
     waiting = "Go on only if you are waiting for that to change."
     if kind == "failing" or last.fails():
         # Who is told to answer after an error makes an answer up.
-        instead = "fix what its last error names, or tell the user what could not be done and why."
+        instead = "fix what its last error names, or tell the user what you could not do and why."
         if kind == "failing":
             return f"{name} failed {repeats + 1} times in a row. Now {instead}"
         return f"{name} failed {repeats} times in the same way. {waiting} If not, {instead}"
@@ -189,10 +189,10 @@ def _stopped(recent: Sequence[CallResult], repeats: int, kind: LoopKind) -> str:
     if kind == "failing":
         why = f"{name} failed {repeats + 1} times in a row"
     elif kind == "handoff":
-        why = f"the work was handed to {in_brief(str(last.handoff))} {repeats} times"
+        why = f"the work went to {in_brief(str(last.handoff))} {repeats} times without progress"
     else:
         why = f"{name} was called {repeats} times with the same arguments and the same result"
         if len(found) == 1 and found[0] is last:
             return f"Stopped: {why}: {result}"
     error = f": {result}" if result and last.fails() else ""
-    return f"Stopped: {why}{error}. What was found: {found_with(found) or 'nothing'}"
+    return f"Stopped: {why}{error}. Results so far: {found_with(found) or 'none'}"

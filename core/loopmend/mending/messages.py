@@ -42,6 +42,12 @@ class Message:
     """The assistant's calls."""
     call_id: str | None = None
     """Which call a tool's message answers."""
+    failed: bool = False
+    """Whether a tool's message is an error."""
+    name: str | None = None
+    """Which agent speaks, where several do."""
+    id: str | None = None
+    """What the host calls the message."""
 
 
 @dataclass(frozen=True, slots=True)

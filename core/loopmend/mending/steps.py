@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Union
 
@@ -91,6 +91,10 @@ class Done:
         """The value that you asked for by its schema."""
         return None if self.reading is None else self.reading.value
 
+    def report(self) -> dict[str, Any]:
+        """Return plain data about what was refused, for an event or an agent's state."""
+        return _report(self.outcome, self.refused)
+
 
 class NormalizationError(LoopmendError):
     """A model kept breaking the tool protocol after it was corrected.
@@ -140,6 +144,10 @@ class GaveUp:
     reading: JsonReading | None = None
     """What could be read of the last reply, where you asked for a value by its schema."""
 
+    def report(self) -> dict[str, Any]:
+        """Return plain data about what was refused, for an event or an agent's state."""
+        return _report("gave_up", self.refused)
+
     def error(self) -> NormalizationError:
         """Return the error to raise, if that is wanted."""
         error = NormalizationError(self.failure, self.retries)
@@ -157,6 +165,16 @@ class GaveUp:
         if on_failure == "raise":
             raise error or self.error()
         return on_failure(self, reply) if callable(on_failure) else reply
+
+
+def _report(outcome: str, refused: Sequence[Failure]) -> dict[str, Any]:
+    return {
+        "outcome": outcome,
+        # Nobody asked again about a call that was made, or after giving up.
+        "retries": len(refused) - (outcome in ("made", "gave_up")),
+        "patterns": [failure.pattern.value for failure in refused],
+        "messages": [failure.message for failure in refused],
+    }
 
 
 Step = Union[Ask, Done, GaveUp]

@@ -51,7 +51,9 @@ def read_value_reply(
         return _failed(P.TEMPLATE_ECHO, "The reply repeats the correction.", reply)
     reading = read_json(reply.text, schema, config=config)
     if reading.ok and is_cut(reply.finish_reason) and _may_go_on(reply.text, reading):
-        return _failed(P.TRUNCATED, "The reply hit its length limit in the value.", reply)
+        return _failed(
+            P.TRUNCATED, "The reply hit its length limit in the middle of the value.", reply
+        )
     return _of_text(reply, reading)
 
 

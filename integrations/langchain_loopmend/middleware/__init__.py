@@ -7,8 +7,10 @@ from loopmend._extras import require_extra
 
 require_extra("langchain.agents", extra="agents", needed_by="langchain_loopmend.middleware")
 
-from langchain_loopmend.middleware.caps import CapAnswerMiddleware  # noqa: E402
-from langchain_loopmend.middleware.loops import LoopGuardMiddleware  # noqa: E402
+from langchain_loopmend.middleware.loops import (  # noqa: E402
+    CapAnswerMiddleware,
+    LoopGuardMiddleware,
+)
 from langchain_loopmend.middleware.normalization import (  # noqa: E402
     NormalizationMiddleware,
     ToolCallingMiddleware,

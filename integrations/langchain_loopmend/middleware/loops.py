@@ -1,4 +1,4 @@
-"""Middleware that notices when a run goes in circles, and answers before its steps are used up."""
+"""Middleware that notices when a run goes in circles, and answers where a limit ends it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import sys
 from collections.abc import Collection
 from typing import Annotated, Any, Final, NamedTuple, TypedDict
 
-from langchain.agents.middleware import AgentState
+from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import (
     ExtendedModelResponse,
     ModelRequest,
     ModelResponse,
     PrivateStateAttr,
 )
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.managed.is_last_step import RemainingStepsManager
 from langgraph.types import Command
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.messages import ended_by
-from langchain_loopmend.middleware.made_calls import Made, calls_of, made_in
+from langchain_loopmend.messages import ended_by, made_in, text_of
 from langchain_loopmend.middleware.model_calls import (
     Handler,
     ModelCallMiddleware,
@@ -29,9 +28,20 @@ from langchain_loopmend.middleware.model_calls import (
 )
 from loopmend import LoopPolicy, StopReason
 from loopmend._arguments import require_int
-from loopmend.mending import Nudge, OnCap, Stop, answer_at_cap, ask_before_cap, check_on_cap
+from loopmend.mending import (
+    CapError,
+    MadeCalls,
+    Nudge,
+    OnCap,
+    Stop,
+    answer_at_cap,
+    ask_before_cap,
+    calls_of,
+    check_on_cap,
+)
+from loopmend.traces.stop import is_cap_sentence
 
-__all__ = ["LoopGuardMiddleware", "LoopGuardState"]
+__all__ = ["CapAnswerMiddleware", "LoopGuardMiddleware", "LoopGuardState"]
 
 _SHORTEST_ROUND: Final = 2
 """A model's node and a node of tools."""
@@ -52,7 +62,7 @@ class LoopGuardState(AgentState[Any]):
     A summary of the conversation takes them out of the messages.
     """
 
-    loop_guard: NotRequired[Annotated[Made, PrivateStateAttr]]
+    loop_guard: NotRequired[Annotated[MadeCalls, PrivateStateAttr]]
     loop_guard_pace: NotRequired[Annotated[_Pace, UntrackedValue, PrivateStateAttr]]
     loop_guard_left: NotRequired[Annotated[int, PrivateStateAttr, RemainingStepsManager]]
 
@@ -149,7 +159,7 @@ class LoopGuardMiddleware(ModelCallMiddleware[LoopGuardState]):
 class _Seen(NamedTuple):
     """What the guard sees before a call of the model."""
 
-    made: Made
+    made: MadeCalls
     pace: _Pace
 
     def is_last(self) -> bool:
@@ -190,3 +200,68 @@ def _goes_on(response: Response, pace: _Pace, request: ModelRequest[Any]) -> boo
 def _calls(response: Response) -> list[Any]:
     replies = (message for message in response.result if isinstance(message, AIMessage))
     return [call for reply in replies for call in reply.tool_calls]
+
+
+class CapAnswerMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
+    """Answers from what was found where LangChain's own limits end a run.
+
+    `ModelCallLimitMiddleware` and `ToolCallLimitMiddleware` end it with a sentence such as "Model
+    call limits exceeded: run limit (5/5)". This middleware puts an answer in its place, made from
+    what the calls since the user's last message found and marked as loopmend's.
+
+    `LoopGuardMiddleware` does the same for the `recursion_limit`. If you use both, give it
+    `steps_after=1`, because this one takes a step after the answer.
+
+    Example:
+        >>> from langchain.agents import create_agent
+        >>> from langchain.agents.middleware import ModelCallLimitMiddleware
+        >>> from langchain_loopmend.testing import ScriptedChatModel, call
+        >>> def search(query: str) -> str:
+        ...     "Search the web."
+        ...     return "in Norway"
+        >>> limits = [ModelCallLimitMiddleware(run_limit=1), CapAnswerMiddleware()]
+        >>> model = ScriptedChatModel(script=[call("search", query="Oslo")])
+        >>> agent = create_agent(model, [search], middleware=limits)
+        >>> print(agent.invoke({"messages": [("user", "Where is Oslo?")]})["messages"][-1].content)
+        Stopped: the run reached its limit of calls. Results so far: search(Oslo): in Norway
+    """
+
+    state_schema = LoopGuardState
+
+    def __init__(self, *, on_cap: OnCap = "answer") -> None:
+        """Say what to do.
+
+        Args:
+            on_cap: `"answer"` from what was found, or `"raise"` a `loopmend.mending.CapError`.
+
+        Raises:
+            ValueError: Another `on_cap`.
+        """
+        super().__init__()
+        check_on_cap(on_cap)
+        self._raises = on_cap == "raise"
+
+    @override
+    def after_agent(self, state: LoopGuardState, runtime: Any) -> dict[str, Any] | None:
+        messages = state["messages"]
+        if not messages or not _is_limits(messages[-1]):
+            return None
+        made = made_in(messages, state.get("loop_guard"))
+        answer = answer_at_cap(calls_of(made), "its limit of calls")
+        if self._raises:
+            raise CapError(answer)
+        said = ended_by(StopReason(answer.reason), answer.content)
+        return {"messages": [said.model_copy(update={"id": messages[-1].id})]}
+
+    @override
+    async def aafter_agent(self, state: LoopGuardState, runtime: Any) -> dict[str, Any] | None:
+        return self.after_agent(state, runtime)
+
+
+def _is_limits(message: BaseMessage) -> bool:
+    """Tell whether a limit said it; what a provider sent says so in its metadata."""
+    if not isinstance(message, AIMessage) or message.tool_calls:
+        return False
+    if message.response_metadata or message.usage_metadata:
+        return False
+    return is_cap_sentence(text_of(message))

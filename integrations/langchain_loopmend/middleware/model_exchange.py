@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, cast
+from operator import is_
+from typing import Any, Final, cast
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
-from langchain.agents.structured_output import StructuredOutputError
-from langchain_core.messages import AIMessage
+from langchain.agents.structured_output import (
+    AutoStrategy,
+    OutputToolBinding,
+    ProviderStrategy,
+    StructuredOutputError,
+    ToolStrategy,
+)
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool
 from langgraph.types import Command
 from typing_extensions import override
 
@@ -23,16 +30,64 @@ from langchain_loopmend.messages import (
     messages_of,
     reply_of,
     settled,
+    text_of,
 )
 from langchain_loopmend.middleware.arrivals import Listening, as_it_arrived, listen
 from langchain_loopmend.middleware.model_calls import Handler, Response, Result
-from langchain_loopmend.middleware.structured_answers import StructuredAnswers
-from langchain_loopmend.schemas import ToolboxCache
-from loopmend import Ask, Done, Failure, GaveUp, Mending, RetryPolicy
+from langchain_loopmend.schemas import toolbox
+from loopmend import Ask, Done, GaveUp, Mending, RetryPolicy, Turn
 from loopmend.mending import OnFailure, Retry, constrained, is_clean
 from loopmend.reading import Toolbox
 
 __all__ = ["ModelExchange", "Setup"]
+
+
+_CLEAN: Final = Done(Turn())
+_GIVEN: Final = "Returning structured response: {}"
+
+
+class StructuredAnswers:
+    """The structured answers that an agent may end with."""
+
+    def __init__(self, response_format: Any) -> None:
+        self.response_format = response_format
+        self.by_provider = isinstance(response_format, ProviderStrategy)
+        """Whether the provider decodes by the schema; else the model calls a tool."""
+        strategy = response_format
+        if isinstance(strategy, ProviderStrategy):
+            specs = [strategy.schema_spec]
+        else:
+            if not isinstance(strategy, ToolStrategy):  # LangChain chooses by the model
+                auto = isinstance(strategy, AutoStrategy)
+                strategy = ToolStrategy(strategy.schema if auto else strategy)
+            specs = strategy.schema_specs
+        self.schemas: dict[str, Any] = {spec.name: spec.schema for spec in specs}
+        self.tools: list[BaseTool] = [OutputToolBinding.from_schema_spec(s).tool for s in specs]
+        self.raises = getattr(response_format, "handle_errors", True) is False
+        """Whether the user wants LangChain's own error for an answer that does not fit."""
+        self._content: str | None = getattr(strategy, "tool_message_content", None)
+
+    @property
+    def schema(self) -> Any:
+        """What the provider decodes by."""
+        return next(iter(self.schemas.values()))
+
+    def own_words(self, response: ModelResponse[Any]) -> str | None:
+        """Return the user's own words for a bad answer, if there are any."""
+        handles = getattr(self.response_format, "handle_errors", None)
+        if not isinstance(handles, str) and (isinstance(handles, type) or not callable(handles)):
+            return None
+        told = [m for m in response.result if isinstance(m, ToolMessage)]
+        return text_of(told[0]) if told else None
+
+    def response(self, reply: AIMessage, value: Any) -> ModelResponse[Any]:
+        """Return what LangChain makes of a structured answer."""
+        result: list[Any] = [reply]
+        call = next((c for c in reply.tool_calls if c["name"] in self.schemas), None)
+        if call is not None:
+            content, id = self._content or _GIVEN.format(value), cast("str", call["id"])
+            result.append(ToolMessage(content, tool_call_id=id, name=call["name"]))
+        return ModelResponse(result=result, structured_response=value)
 
 
 class Setup:
@@ -41,15 +96,24 @@ class Setup:
     def __init__(self, policy: RetryPolicy, on_failure: OnFailure) -> None:
         self.policy = policy
         self.on_failure = on_failure
-        self.toolboxes = ToolboxCache()
         self.listening = Listening()
+        # Describing takes time. Other threads may change these meanwhile.
+        self._tools: tuple[list[Any], Toolbox] = [], Toolbox([])
         self._answers: StructuredAnswers | None = None
+
+    def toolbox(self, tools: list[Any]) -> Toolbox:
+        """Return what the reader needs to know of tools, made once as long as they are the same."""
+        known, made = self._tools
+        if len(known) != len(tools) or not all(map(is_, known, tools)):
+            made = toolbox(tools)
+            self._tools = list(tools), made
+        return made
 
     def answers(self, response_format: Any) -> StructuredAnswers | None:
         """Return what an agent may end with, made once as long as the format is the same."""
         if response_format is None:
             return None
-        last = self._answers  # other threads may change it meanwhile
+        last = self._answers
         if last is None or last.response_format is not response_format:
             self._answers = last = StructuredAnswers(response_format)
         return last
@@ -107,14 +171,26 @@ class ModelExchange(Exchange):
         """Call the model until its reply can be used, and return what the model node takes."""
         if self._setup.policy.constrain == "always":  # else most replies need no loop
             _ = self.mending
-        return self._result(await self.run(self._first))
+        outcome = await self.run(self._first)
+        if outcome is _CLEAN:
+            return cast("Response", self.reply)
+        response = (self._ended if isinstance(outcome, GaveUp) else self._response)(outcome)
+        if not outcome.refused:
+            return response
+        # Added up here: a reducer would cost every step of every run, mended or not.
+        earlier: Any = self.input.state.get("normalization") or []
+        update: dict[str, Any] = {"normalization": [*earlier, outcome.report()]}
+        if isinstance(outcome, GaveUp) and self._wanted is not None:
+            # Without tools LangChain would ask for the structured answer again, without end.
+            update["jump_to"] = "end"
+        return ExtendedModelResponse(model_response=response, command=Command(update=update))
 
     @cached_property
     def mending(self) -> Mending:  # type: ignore[override] # made when it is needed
         """The loop, which knows the tools that the model was really offered."""
         request, wanted, policy = self.input, self._wanted, self._setup.policy
         # The state's messages: other middleware may have added a nudge to the request's.
-        messages = request.state.get("messages") or request.messages
+        asked = asked_of(request.state.get("messages") or request.messages)
         can = wanted is None and bool(policy.constrain) and not has_media(request.messages)
         mending = Mending(
             self._tools(),
@@ -123,13 +199,13 @@ class ModelExchange(Exchange):
             policy=policy,
             can_constrain=can and takes_schema(self.llm),
         )
-        self._first = mending.start(**asked_of(messages))
+        self._first = mending.start(**asked)
         return mending
 
     def _tools(self) -> Toolbox:
         """Return the tools that the model was offered, as far as anybody changed them."""
         own = [] if self._wanted is None or self._by_provider else self._wanted.tools
-        return self._setup.toolboxes.get([*self.input.seen[0].tools, *own])
+        return self._setup.toolbox([*self.input.seen[0].tools, *own])
 
     @override
     async def ask(self, step: Ask) -> Response:
@@ -184,67 +260,41 @@ class ModelExchange(Exchange):
 
     @override
     async def judge(self, reply: Response) -> Any:
-        """Say what to do about a response; the response itself if there is nothing to mend."""
         self.reply = reply
-        message, wanted = reply.result[0] if reply.result else None, self._wanted
-        if reply.structured_response is not None or not isinstance(message, AIMessage):
-            return reply
-        if wanted is None and len(reply.result) > 1:
-            return reply
+        message, wanted = self._message, self._wanted
+        several = wanted is None and len(reply.result) > 1
+        if reply.structured_response is not None or message is None or several:
+            return self._accepted()
         said = reply_of(message)
-        # Where a structured answer is due, only calls of other tools are none.
-        names = () if wanted is None else wanted.schemas
-        due = wanted is not None and (not said.calls or any(c.name in names for c in said.calls))
+        answers = None if wanted is None else wanted.schemas
         simple = type(message) is AIMessage and isinstance(message.content, str)
-        if simple and not due and is_clean(said, self._tools()):
-            return reply
+        if simple and is_clean(said, self._tools(), answers):
+            return self._accepted()
         words = None if wanted is None else wanted.own_words(reply)
         return self.mending.reply(said, words=words)
 
-    def _result(self, outcome: Any) -> Result:
-        """Return what the model node takes, with a report if replies were refused."""
-        if isinstance(outcome, ModelResponse):
-            refused = self.mending.refused if "mending" in vars(self) else ()
-            return self._reported(outcome, "mended", refused)
-        message = None if self.reply is None else self.reply.result[0]
-        last = message if isinstance(message, AIMessage) else None
-        if isinstance(outcome, GaveUp):
-            return self._reported(self._ended(last, outcome), "gave_up", outcome.refused)
-        done = cast("Done", outcome)
-        response = self._response(cast("AIMessage", last), done)
-        return self._reported(response, done.outcome, done.refused)
+    def _accepted(self) -> Done:
+        return self.mending.accept() if "mending" in vars(self) else _CLEAN
 
-    def _response(self, last: AIMessage, done: Done) -> Response:
-        reply = mended(last, done)
-        if self._wanted is None:
-            return ModelResponse(result=[reply])
-        if done.reading is not None and done.reading.ok:
+    @property
+    def _message(self) -> AIMessage | None:
+        """What the model said last, if it said anything."""
+        first = self.reply.result[0] if self.reply is not None and self.reply.result else None
+        return first if isinstance(first, AIMessage) else None
+
+    def _response(self, done: Done) -> Response:
+        message = cast("AIMessage", self._message)  # without one there is nothing to mend
+        reply = mended(message, done)
+        if self._wanted is not None and done.reading is not None and done.reading.ok:
             return self._wanted.response(reply, done.value)
         if self._error is not None:  # what there would be without us
             raise self._error
-        return ModelResponse(result=[reply]) if done.calls else cast("Response", self.reply)
+        return cast("Response", self.reply) if reply is message else ModelResponse(result=[reply])
 
-    def _ended(self, last: AIMessage | None, outcome: GaveUp) -> Response:
+    def _ended(self, outcome: GaveUp) -> Response:
         error, on_failure = outcome.error(), self._setup.on_failure
         if self._error is not None:
             error.__cause__ = outcome.cause or self._error
             if on_failure == "return" and self._wanted is not None and self._wanted.raises:
                 raise self._error
-        return ModelResponse(result=[settled(last, outcome, on_failure, error)])
-
-    def _reported(self, response: Response, outcome: str, refused: Sequence[Failure]) -> Result:
-        if not refused:
-            return response
-        report = {
-            "outcome": outcome,
-            "retries": len(refused) - (outcome != "mended"),
-            "patterns": [failure.pattern.value for failure in refused],
-            "messages": [failure.message for failure in refused],
-        }
-        # Added up here: a reducer would cost every step of every run, mended or not.
-        earlier: Any = self.input.state.get("normalization") or []
-        update: dict[str, Any] = {"normalization": [*earlier, report]}
-        if outcome == "gave_up" and self._wanted is not None:
-            # Without tools LangChain would ask for the structured answer again, without end.
-            update["jump_to"] = "end"
-        return ExtendedModelResponse(model_response=response, command=Command(update=update))
+        return ModelResponse(result=[settled(self._message, outcome, on_failure, error)])

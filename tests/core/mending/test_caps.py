@@ -21,7 +21,7 @@ def test_an_answer_from_what_was_found() -> None:
     answer = answer_at_cap([LAMP, WRONG, LAMP, CallResult("rest", {}, " "), WRONG], "its limit")
     assert answer.content == (
         "Stopped: the run reached its limit. The last call failed: KeyError: 'x'. "
-        "What was found: price(lamp, 2): 20 euros"
+        "Results so far: price(lamp, 2): 20 euros"
     )
     assert answer.found == (LAMP,)
     assert StopReason(answer.reason) is StopReason.MAX_ITERATIONS
@@ -31,7 +31,7 @@ def test_nothing_found() -> None:
     """Who found nothing says so; a handoff is not something found."""
     handed = CallResult("handoff", {}, "bob takes over", handoff="bob")
     for calls in ([], [handed]):
-        assert answer_at_cap(calls).content.endswith("its limit of steps. What was found: nothing")
+        assert answer_at_cap(calls).content.endswith("its limit of steps. Results so far: none")
 
 
 def test_the_error_holds_the_answer() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from loopmend import Failure, FailurePattern, ToolCall, ToolSpec, read_response, read_turn
 from loopmend.contracts import ActionParseError, parse_action
@@ -173,6 +176,68 @@ def test_what_a_correction_shows_is_read_as_the_action_that_was_meant(form: Any)
     failure = Failure(FailurePattern.TEXTUAL_CALL, "m", (0, 0), "search", call=call)
     example = correction(failure, form, TOOLS).rpartition("\n\n")[2]
     assert read_turn(example, tools=TOOLS).actions == (call,)
+
+
+@pytest.mark.parametrize("form", ["react", "json", "native"])
+@given(data=st.data())
+def test_an_example_is_the_call_that_was_meant(form: Any, data: st.DataObject) -> None:
+    """Whatever values fit the tool: what a model copies is read as them, and holds no markup."""
+    marks = st.sampled_from(
+        ["<|im_end|>", "</tool_call>", "```", "[INST]", "\u202e", '"', "\\", "\n"]
+    )
+    text = st.lists(st.one_of(marks, st.text(max_size=20)), max_size=6).map("".join)
+    query, limit = data.draw(text), data.draw(st.integers(-9, 99))
+    call = ToolCall("search", {"query": query, "limit": limit})
+    failure = Failure(FailurePattern.UNKNOWN_TOOL, "m", (0, 0), "serach", "search", call=call)
+    said = correction(failure, form, TOOLS, question=QUESTION)
+    head, _, example = said.partition("\n\n")
+    if not example:
+        return
+    assert len(query) <= 80
+    assert len(query) < 9 or query not in head
+    if form == "native":
+        assert json.loads(example) == call.arguments
+    else:
+        assert read_turn(example, tools=TOOLS).actions == (call,)
+    inside = example.partition('"query": ')[2].rpartition(', "limit"')[0]
+    assert not set(inside) & set("<>[]{}|`\u202e\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": "x" * 81},
+        {"query": "Oslo", "limit": "many"},
+        {"query": "Oslo", "limit": "3"},
+        {"query": "Oslo", "lang": "fr"},
+        {"query": "..."},
+    ],
+)
+def test_values_that_are_long_or_do_not_fit_are_not_repeated(arguments: Any) -> None:
+    """A long text may be somebody's instructions, and what does not fit would fail again."""
+    call = ToolCall("search", arguments)
+    failure = Failure(FailurePattern.UNKNOWN_TOOL, "m", (0, 0), "serach", "search", call=call)
+    said = correction(failure, "json", TOOLS, question=QUESTION)
+    assert "For example" not in said
+    assert "x" * 9 not in said
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ([{"a": None, "b": [True, 1.5]}], True),
+        ([float("inf")], False),
+        ({"no name!": 1}, False),
+        ({1: 1}, False),
+        (["x" * 81], False),
+        (["x" * 80] * 9, False),
+    ],
+)
+def test_only_plain_values_of_a_tool_without_a_schema_are_repeated(value: Any, shown: bool) -> None:  # noqa: FBT001 - a row
+    """Where nobody knows what fits, short texts, numbers and names of keys may come back."""
+    call = ToolCall("bare", {"a": value})
+    failure = Failure(FailurePattern.TEXTUAL_CALL, "m", (0, 0), "bare", call=call)
+    assert ("example" in correction(failure, "native", TOOLS)) is shown
 
 
 def test_nudges_and_forms_are_no_actions() -> None:

@@ -109,7 +109,7 @@ def test_a_stop_tells_what_was_found() -> None:
     lamp, chair = (CallResult("price", {"item": item}, item * 2) for item in ("lamp", "chair"))
     stopped = LoopPolicy(2, 3).decide([lamp, chair, chair, chair])
     assert isinstance(stopped, Stop)
-    said = "the same result. What was found: price(lamp): lamplamp; price(chair): chairchair"
+    said = "the same result. Results so far: price(lamp): lamplamp; price(chair): chairchair"
     assert stopped.content.endswith(said)
     long = [CallResult("price", "x" * 500, "a\n" * 500)] * 3
     only = LoopPolicy(2, 3).decide(long)
@@ -122,17 +122,17 @@ def test_a_stop_tells_what_was_found() -> None:
     wrong = CallResult("f", {}, "no such tool", failed=True)
     failing = LoopPolicy(2, 3).decide([lamp, wrong, wrong, wrong])
     assert isinstance(failing, Stop)
-    assert failing.content.endswith("no such tool. What was found: price(lamp): lamplamp")
+    assert failing.content.endswith("no such tool. Results so far: price(lamp): lamplamp")
     told = LoopPolicy().decide([wrong] * 2)
     assert isinstance(told, Nudge)
     assert told.content.startswith("f failed 2 times in the same way. Go on only if you are")
-    assert told.content.endswith("tell the user what could not be done and why.")
+    assert told.content.endswith("tell the user what you could not do and why.")
     nothing = LoopPolicy(2, 3).decide([wrong] * 3)
     assert isinstance(nothing, Stop)
-    assert nothing.content.endswith("the same result: no such tool. What was found: nothing")
+    assert nothing.content.endswith("the same result: no such tool. Results so far: none")
     silent = LoopPolicy(2, 3).decide([CallResult("f", {}, " ")] * 3)
     assert isinstance(silent, Stop)
-    assert silent.content.endswith("the same result. What was found: nothing")
+    assert silent.content.endswith("the same result. Results so far: none")
 
 
 # Failing
@@ -155,11 +155,11 @@ def test_a_tool_that_keeps_failing_in_other_words() -> None:
     assert (told.kind, told.repeats, stopped.kind, stopped.repeats) == ("failing", 2, "failing", 6)
     assert told.content == (
         "sql failed 3 times in a row. Now fix what its last error names, or tell the user what "
-        "could not be done and why."
+        "you could not do and why."
     )
     assert stopped.content == (
         "Stopped: sql failed 7 times in a row: OperationalError: no such column 6. "
-        "What was found: tables(): users"
+        "Results so far: tables(): users"
     )
 
 
@@ -196,11 +196,12 @@ def test_handoffs_back_and_forth() -> None:
     assert isinstance(stopped, Stop)
     assert told.kind == stopped.kind == "handoff"
     assert told.content == (
-        "The work was handed to ann 2 times, and nothing was done in between. "
+        "The work went to ann 2 times without progress. "
         "Do not hand it over again. Answer from what the tools returned: Where?"
     )
     assert stopped.content == (
-        "Stopped: the work was handed to ann 6 times. What was found: search(a, 1): nothing"
+        "Stopped: the work went to ann 6 times without progress. "
+        "Results so far: search(a, 1): nothing"
     )
     worked = [call for n in range(9) for call in (handed("bob"), new(n), handed("ann"))]
     assert POLICY.decide(worked) == GoOn(repeats=1)

@@ -18,6 +18,7 @@ pytest.importorskip("langchain.agents")
 from langchain.agents import create_agent
 from langchain.agents.middleware import ModelCallLimitMiddleware, wrap_model_call
 from langchain.agents.structured_output import ToolStrategy
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.prebuilt import create_react_agent  # type: ignore[deprecated]
 from langgraph.types import interrupt
@@ -31,11 +32,12 @@ from langchain_loopmend.middleware import (
     PlannerMiddleware,
 )
 from langchain_loopmend.middleware.arrivals import Listening
+from langchain_loopmend.middleware.model_exchange import Setup
 from langchain_loopmend.testing import ScriptedChatModel, call
-from loopmend import FailurePattern, GaveUp
+from loopmend import FailurePattern, GaveUp, RetryPolicy
 from tests.integrations.langchain.events import WITH_CONTEXT, Events
 from tests.integrations.langchain.test_mending import broken
-from tests.integrations.langchain.tools import TOOLS, add, search, wait
+from tests.integrations.langchain.tools import TOOLS, add, echo, search, wait
 
 GOOD, DONE = call("search", query="Oslo"), "It is in Norway."
 QUESTION: Any = {"messages": [("user", "Where is Oslo?")]}
@@ -467,3 +469,19 @@ def test_errors_of_the_provider_count_as_malformed() -> None:
         run.invoke(QUESTION)
     with pytest.raises(TypeError, match="max_retries"):
         NormalizationMiddleware(max_retries=1.5)  # type: ignore[arg-type]
+
+
+def test_described_tools_are_remembered() -> None:
+    """Tools are described once as long as they are the same objects."""
+    kept = Setup(RetryPolicy(), "return")
+    first = kept.toolbox([search])
+    assert kept.toolbox([search]) is first
+    assert kept.toolbox([echo]) is not first
+    assert kept.toolbox([echo, search]).tools.keys() == {"echo", "search"}
+
+    @tool("search")
+    def another(page: int) -> str:
+        """Search again."""
+        return str(page)
+
+    assert list(kept.toolbox([echo, another]).tools["search"].parameters) == ["page"]

@@ -49,7 +49,7 @@ from tests.integrations.langchain.tools import wait
 QUESTION: Any = {"messages": [("user", "How many users are there?")]}
 DONE = "There are 3."
 EITHER_WAY = pytest.mark.parametrize("asynchronous", [False, True])
-FOUND = "Stopped: the run reached its limit of steps. What was found: "
+FOUND = "Stopped: the run reached its limit of steps. Results so far: "
 
 
 @tool
@@ -127,7 +127,7 @@ def test_langgraph_6731_queries_that_fail_in_other_words(*, asynchronous: bool) 
     last = invoke(run, QUESTION, asynchronous=asynchronous)["messages"][-1]
     assert last.content == (
         "Stopped: the run reached its limit of steps. The last call failed: "
-        "(sqlite3.OperationalError) no such column in select 9. What was found: count(t0): t0: 3"
+        "(sqlite3.OperationalError) no such column in select 9. Results so far: count(t0): t0: 3"
     )
     told = [str(asked[-1].content)[:27] for asked in llm.asked if asked[-1].type == "human"]
     assert told[1:4] == [f"sql failed {n} times in a row" for n in (3, 4, 5)]
@@ -213,7 +213,7 @@ def test_calls_that_need_no_answer_of_the_model() -> None:
         """Count the rows of a table."""
         return "3, directly"
 
-    for limit, expected in ((3, "3, directly"), (2, f"{FOUND}nothing")):
+    for limit, expected in ((3, "3, directly"), (2, f"{FOUND}none")):
         llm = ScriptedChatModel(script=[call("direct", table="users")])
         web: Any = {"type": "web_search"}
         run = create_agent(llm, [direct, web], middleware=[LoopGuardMiddleware()])
@@ -307,12 +307,14 @@ def test_handoffs_back_and_forth() -> None:
     assert run.invoke(QUESTION)["messages"][-1].content == DONE
     told = [str(asked[-1].content) for asked in llm.asked if asked[-1].type == "human"]
     assert told[1:] == [
-        "The work was handed to ann 2 times, and nothing was done in between. Do not hand it over "
+        "The work went to ann 2 times without progress. Do not hand it over "
         "again. Answer from what the tools returned: How many users are there?"
     ]
     run, llm = swarm(*["bob", "ann"] * 9, stop_after=3)
     last = run.invoke(QUESTION)["messages"][-1]
-    assert last.content == ("Stopped: the work was handed to ann 3 times. What was found: nothing")
+    assert last.content == (
+        "Stopped: the work went to ann 3 times without progress. Results so far: none"
+    )
     assert len(llm.asked) == 6
 
 
@@ -336,11 +338,11 @@ def test_limits_of_calls(which: str, *, asynchronous: bool) -> None:
     ours, _ = agent(*script, middleware=[LIMITS[which], CapAnswerMiddleware()])
     messages = invoke(ours, QUESTION, asynchronous=asynchronous)["messages"]
     assert messages[-1].content.startswith("Stopped: the run reached its limit of calls.")
-    assert messages[-1].content.endswith("What was found: count(t0): t0: 3; count(t1): t1: 3")
+    assert messages[-1].content.endswith("Results so far: count(t0): t0: 3; count(t1): t1: 3")
     assert messages[-1].response_metadata == {ENDED: "max_iterations"}
     assert is_valid(messages)
     raising, _ = agent(*script, middleware=[LIMITS[which], CapAnswerMiddleware(on_cap="raise")])
-    with pytest.raises(CapError, match="What was found"):
+    with pytest.raises(CapError, match="Results so far"):
         invoke(raising, QUESTION, asynchronous=asynchronous)
 
 
@@ -367,7 +369,7 @@ CHAT = ChatPromptTemplate.from_messages(
 )
 ASKED = {"input": "How many users are there?"}
 STOCK = "Agent stopped due to iteration limit or time limit."
-AT_CAP = "Stopped: the run reached its limit of iterations or time. What was found: "
+AT_CAP = "Stopped: the run reached its limit of iterations or time. Results so far: "
 
 
 def looking(n: int) -> str:
@@ -454,7 +456,7 @@ def test_langchain_16263_with_several_calls_at_once() -> None:
 def test_nothing_to_answer_from() -> None:
     """Before the first step there is nothing to ask the model about."""
     run, llm = executor(looking(0), max_iterations=0, early_stopping_method="generate", guard={})
-    assert run.invoke(ASKED)["output"] == f"{AT_CAP}nothing"
+    assert run.invoke(ASKED)["output"] == f"{AT_CAP}none"
     assert llm.asked == []
     run, _ = executor(max_iterations=0, early_stopping_method="other", guard={})
     with pytest.raises(ValueError, match="unsupported early_stopping_method `other`"):
@@ -475,7 +477,7 @@ def test_results_that_are_no_text() -> None:
     llm = ScriptedChatModel(script=script)
     made: Any = with_loop_guard(create_react_agent(llm, [lookup], REACT))
     run = AgentExecutor(agent=made, tools=[lookup], max_iterations=4)
-    assert run.invoke(ASKED)["output"].endswith("What was found: nothing")
+    assert run.invoke(ASKED)["output"].endswith("Results so far: none")
     assert "lookup failed 3 times in a row" in str(llm.asked[-1][-1].content)
 
 

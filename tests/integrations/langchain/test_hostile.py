@@ -377,6 +377,17 @@ def test_a_request_without_a_runtime() -> None:
     assert response.model_response.result[0].content == "It is in Norway."
 
 
+def test_no_message_after_a_refused_reply() -> None:
+    """What other middleware answers in the model's place is passed on, with a report."""
+    model = ScriptedChatModel(script=[])
+    request: Any = ModelRequest(model=model, messages=[HumanMessage(WHERE)], tools=[{"name": "x"}])
+    nothing: ModelResponse[Any] = ModelResponse(result=[])
+    said = iter([ModelResponse(result=[AIMessage(NARRATED)]), nothing])
+    response: Any = NormalizationMiddleware().wrap_model_call(request, lambda _: next(said))
+    assert response.model_response is nothing
+    assert response.command.update["normalization"][0]["retries"] == 1
+
+
 def test_a_request_that_is_changed_in_place() -> None:
     """Tools that a middleware behind us sets in the old way are known, too."""
 

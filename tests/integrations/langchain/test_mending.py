@@ -15,11 +15,9 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
-from langchain_core.tools import tool
 
 from langchain_loopmend import NormalizationError, ToolCallRetry, with_tool_call_retry
 from langchain_loopmend.messages import ENDED, core_messages, messages_of, reply_of
-from langchain_loopmend.schemas import ToolboxCache
 from langchain_loopmend.testing import ScriptedChatModel, call
 from loopmend import Ask, GaveUp, Mending, Message, RetryPolicy
 from loopmend.mending import is_protocol_error
@@ -399,22 +397,6 @@ def test_bound_to_tools() -> None:
     assert isinstance(bound, ToolCallRetry)
     assert [described["name"] for described in bound.tools or ()] == ["search"]
     assert bound.invoke("go").tool_calls == GOOD.tool_calls
-
-
-def test_described_tools_are_remembered() -> None:
-    """Tools are described once as long as they are the same objects."""
-    cache = ToolboxCache()
-    first = cache.get([search])
-    assert cache.get([search]) is first
-    assert cache.get([echo]) is not first
-    assert cache.get([echo, search]).tools.keys() == {"echo", "search"}
-
-    @tool("search")
-    def another(page: int) -> str:
-        """Search again."""
-        return str(page)
-
-    assert list(cache.get([echo, another]).tools["search"].parameters) == ["page"]
 
 
 def test_tools_of_a_bound_model_are_found() -> None:

@@ -22,18 +22,17 @@ from langchain.agents.middleware import (
 )
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langchain_loopmend.messages import ENDED
+from langchain_loopmend.messages import ENDED, made_in
 from langchain_loopmend.middleware import (
     LoopGuardMiddleware,
     MetaSignalMiddleware,
     NormalizationMiddleware,
     PlannerMiddleware,
 )
-from langchain_loopmend.middleware.made_calls import calls_in, made_in
 from langchain_loopmend.testing import ScriptedChatModel, call
 from loopmend import Planner
 from loopmend.contracts import ActionCandidate, PlannedAction, TaskStateInput
-from loopmend.mending import CallResult
+from loopmend.mending import CallResult, calls_of
 from tests.integrations.langchain.test_agents import DONE, GOOD, NARRATED, QUESTION, agent, kinds
 from tests.integrations.langchain.tools import TOOLS, wait
 
@@ -94,26 +93,34 @@ def test_only_since_the_users_last_message() -> None:
 
 def test_what_counts_as_a_call() -> None:
     """Answered calls only, whatever other messages there are."""
-    assert calls_in([SystemMessage("x"), GOOD]) == (None, {})
+
+    def made(*messages: Any) -> tuple[str, list[CallResult]]:
+        found = made_in(messages)
+        return found["asked"], calls_of(found)
+
+    assert made(SystemMessage("x"), GOOD) == ("", [])
     answered: list[Any] = [SystemMessage("x"), GOOD, ToolMessage("y", tool_call_id="call_1")]
-    made = {"None:call_1": CallResult("search", {"query": "Oslo"}, "y")}
-    assert calls_in(answered) == (None, made)
+    calls = [CallResult("search", {"query": "Oslo"}, "y")]
+    assert made(*answered) == ("", calls)
     asked = HumanMessage("Where?")
-    assert calls_in([asked, *answered]) == (asked, made)
-    assert calls_in([*answered, asked]) == (asked, {})
+    assert made(asked, *answered) == ("Where?", calls)
+    assert made(*answered, asked) == ("Where?", [])
     summary = HumanMessage("They asked where.", additional_kwargs={"lc_source": "summarization"})
-    assert calls_in([asked, *answered, summary]) == (asked, made)
-    assert calls_in([asked, *answered[2:], *answered]) == (asked, made)
+    assert made(asked, *answered, summary) == ("Where?", calls)
+    assert made(asked, *answered[2:], *answered) == ("Where?", calls)
     blocks = ToolMessage([{"type": "text", "text": "y"}], tool_call_id="call_1", status="error")
-    [failed] = calls_in([asked, GOOD, blocks])[1].values()
-    assert (failed.result, failed.failed) == ('[{"type": "text", "text": "y"}]', True)
+    [failed] = made(asked, GOOD, blocks)[1]
+    assert (failed.result, failed.failed) == ("y", True)
+    picture = ToolMessage([{"type": "image", "url": "a.png"}], tool_call_id="call_1")
+    assert made(GOOD, picture)[1][0].result == '[{"type": "image", "url": "a.png"}]'
+    assert made(GOOD, ToolMessage("", tool_call_id="call_1"))[1][0].result == ""
 
 
 def test_the_same_call_twice_at_once() -> None:
     """It is made at once, not again and again."""
     twice = AIMessage("", tool_calls=[{**GOOD.tool_calls[0], "id": id} for id in "ab"])
     answers = [ToolMessage("y", tool_call_id=id) for id in "ab"]
-    assert len(calls_in([HumanMessage("Where?"), twice, *answers])[1]) == 1
+    assert len(made_in([HumanMessage("Where?"), twice, *answers])["calls"]) == 1
 
 
 def test_what_is_remembered_is_short() -> None:

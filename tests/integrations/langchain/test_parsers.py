@@ -233,7 +233,7 @@ def test_questions_to_the_user() -> None:
     """A question ends the run with it, or is an error where nobody would answer."""
     text = '{"type": "ask_user", "question": "Which Oslo?"}'
     assert answer(text).return_values == {"output": "Which Oslo?", "ask_user": "Which Oslo?"}
-    assert refusal(text, ask_user="error").failure.message == "The reply asks the user."
+    assert refusal(text, ask_user="error").failure.message == "The reply asks the user a question."
 
 
 def test_signals_without_an_answer_end_the_run() -> None:

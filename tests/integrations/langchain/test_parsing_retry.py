@@ -440,5 +440,5 @@ def test_a_call_that_the_parser_refuses() -> None:
 
 def test_what_blocks_must_not_wait() -> None:
     """The driver says so instead of returning nothing."""
-    with pytest.raises(RuntimeError, match="must not wait"):
+    with pytest.raises(RuntimeError, match="cannot wait"):
         at_once(asyncio.sleep(0))

@@ -66,10 +66,10 @@ def test_issue_14843_what_was_found_if_the_model_is_of_no_use(last: Any) -> None
     """Whatever the model says then, the user learns what was found."""
     llm = scripted(ADD, ADD, last)
     ran = run(guarded("class", "function", llm), llm, max_iterations=2)
-    assert ran.answer == "Stopped: the run reached its limit of steps. What was found: add(1, 2): 3"
+    assert ran.answer == "Stopped: the run reached its limit of steps. Results so far: add(1, 2): 3"
     llm = scripted(ADD, last)
     ran = run(guarded("class", "function", llm), llm, max_iterations=1)
-    assert ran.answer == "Stopped: the run reached its limit of steps. What was found: nothing"
+    assert ran.answer == "Stopped: the run reached its limit of steps. Results so far: none"
 
 
 @pytest.mark.parametrize("said", ["Thought: done\nAnswer: 3", "Answer: 3", "3"])
@@ -117,7 +117,7 @@ def test_errors_are_told_to_the_model_as_results() -> None:
     """What failed is not what was found."""
     llm = scripted(call("fail", why="no"), ADD, "")
     agent = planned("function", llm, hook=[LoopGuardHook()], tools=[fail, add])
-    said = "The last call failed: no. What was found: nothing"
+    said = "The last call failed: no. Results so far: none"
     assert run(agent, llm, max_iterations=2).answer.endswith(said)
 
 
