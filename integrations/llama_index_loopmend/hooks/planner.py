@@ -14,10 +14,9 @@ from typing_extensions import override
 
 from llama_index_loopmend.events import PlanEvent
 from llama_index_loopmend.hooks.facts import Facts, best_score, can_inspect, failures_in_a_row
-from llama_index_loopmend.hooks.normalization import NormalizationHook
+from llama_index_loopmend.hooks.normalization import NormalizationHook, issue_of
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
 from llama_index_loopmend.hooks.providers import Breakers, Budget
-from llama_index_loopmend.hooks.replies import issue_of
 from llama_index_loopmend.steps import HANDOFF, PLAN, AgentStep
 from loopmend import AdvisedPlan, FailurePattern, Planner
 from loopmend._arguments import require_int
