@@ -19,9 +19,10 @@ from llama_index.core.base.llms.types import ChatMessage, ThinkingBlock, ToolCal
 from workflows.errors import WorkflowCancelledByUser, WorkflowRuntimeError, WorkflowTimeoutError
 from workflows.events import StopEvent
 
-from llama_index_loopmend.messages import finish_reason_of, question_of, tokens_of
+from llama_index_loopmend.messages import question_of
 from llama_index_loopmend.steps import ASKED, ENDED, PLAN, REFUSED
 from loopmend.reading.response import read_response
+from loopmend.traces.readers.values import finish_of, tokens_of
 from loopmend.traces.stop import StopReason, stop_of
 from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall, TraceError
 from loopmend.traces.unread import MOST_READ, cap_note
@@ -244,7 +245,7 @@ def _step(output: AgentOutput, seconds: float | None) -> Step:
         tokens=tokens_of(output.raw),
         seconds=seconds,
         agent=output.current_agent_name,
-        finish=finish_reason_of(output.raw),
+        finish=finish_of(output.raw),
     )
 
 

@@ -8,18 +8,13 @@ from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.output_parsers.base import OutputParserException
 
 from llama_index_loopmend.beside import Beside
-from llama_index_loopmend.messages import tokens_of
 from llama_index_loopmend.steps import AgentStep
 from loopmend.breaker import Breaker, CircuitBreaker
 from loopmend.contracts import ActionCandidate, PlannedAction, TaskOperatingState, TaskStateInput
+from loopmend.traces.readers.values import tokens_of
 
 __all__ = ["Breakers", "Budget"]
 
-# How a program or its setup is wrong, not the provider. Only these very types: subclasses are
-# somebody's own, such as the error of JSON that did not arrive as such.
-_MISUSE: Final = frozenset(
-    {AssertionError, AttributeError, KeyError, NotImplementedError, TypeError, ValueError}
-)
 # How LlamaIndex pauses a step, which is no failure of the provider.
 _CONTROL_FLOW: Final = "WaitingForEvent"
 _BUDGET_CONFIDENCE: Final = 0.97
@@ -27,10 +22,6 @@ _CHARACTERS_PER_TOKEN: Final = 4  # where nobody counts them
 _MAY_CALL: Final = "may_call"
 _USED: Final = "tokens"
 _CONTEXT: Final = "context"
-
-
-class _Uncounted(BaseException):
-    """Tells a breaker that a call is over and says nothing: what is no `Exception` never counts."""
 
 
 class Breakers:
@@ -68,8 +59,6 @@ class Breakers:
         self.give_back(step)
         if error is None or isinstance(error, OutputParserException):
             breaker.record_success()
-        elif type(error) in _MISUSE and getattr(breaker, "counts", breaker) is None:
-            breaker.record_failure(_Uncounted())
         else:
             breaker.record_failure(error)
 
