@@ -143,23 +143,18 @@ class AgentStep:
         """How many steps this run has taken."""
         self.max_iterations: int | None = stored.get("max_iterations")
         """How many it may take."""
+        most = self.max_iterations
+        self.is_last = most is not None and self.iteration + 1 >= most
+        """Whether LlamaIndex ends the run after this step, whatever comes of it."""
+        state = stored.get("state")
+        self.state: Mapping[str, Any] = state if isinstance(state, Mapping) else {}
+        """The workflow's own state, as `ctx.store.get("state")` has it."""
         self.user_text: str = stored.get("user_msg_str") or question_of(messages)
         """What the user asked for in this turn."""
         self.results: Sequence[ToolCallResult] = stored.get(CALLS) or ()
         """The calls of this run with their results, oldest first."""
         self.toolbox = cached_toolbox(tools)
         """The available tools, as the core knows them."""
-
-    @property
-    def is_last(self) -> bool:
-        """Whether LlamaIndex ends the run after this step, whatever comes of it."""
-        return self.max_iterations is not None and self.iteration + 1 >= self.max_iterations
-
-    @property
-    def state(self) -> Mapping[str, Any]:
-        """The workflow's own state, as `ctx.store.get("state")` has it."""
-        held = self.stored.get("state")
-        return held if isinstance(held, Mapping) else {}
 
     @property
     def roster(self) -> Mapping[str, str]:

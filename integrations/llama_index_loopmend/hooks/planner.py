@@ -13,6 +13,8 @@ from typing_extensions import override
 
 from llama_index_loopmend.events import PlanEvent
 from llama_index_loopmend.hooks.facts import (
+    Breakers,
+    Budget,
     best_score,
     can_inspect,
     conversation,
@@ -20,7 +22,6 @@ from llama_index_loopmend.hooks.facts import (
 )
 from llama_index_loopmend.hooks.normalization import NormalizationHook, issue_of
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
-from llama_index_loopmend.hooks.providers import Breakers, Budget
 from llama_index_loopmend.steps import HANDOFF, PLAN, AgentStep
 from loopmend import AdvisedPlan, FailurePattern, Planner
 from loopmend._arguments import require_int
