@@ -129,7 +129,7 @@ class AgentStep:
         """The scratchpad as it was before the step."""
         self.local: dict[Any, Any] = {}
         """What hooks keep until the end of the step."""
-        self.run: dict[Any, Any] = _runs.kept(ctx.store, dict)
+        self.run: dict[Any, Any] = _runs.kept(self.store, dict)
         """What hooks keep while the run goes on; what has to outlive the process is for `notes`."""
         self.reading: Reading | None = None
         """What the agent's own parser reads for a hook."""

@@ -202,11 +202,13 @@ def issue_of(step: AgentStep, output: AgentOutput) -> str | None:
     made = [] if output.retry_messages else output.tool_calls
     if made and all(fits(call.tool_name, call.tool_kwargs, step.toolbox) for call in made):
         return None  # as in most steps
-    reply = reply_of(output)
-    if is_fine(step, output, reply, None):
+    reply, read = reply_of(output), None
+    if step.pad.form == "react" and not (output.retry_messages or _has_own_say(step.agent)):
+        read = reply.read(step.toolbox, "text", REACT_READING)
+    if is_fine(step, output, reply, read):
         return None
     mending, _ = mending_of(step, _NO_RETRIES)
-    judged(step, mending, output, reply, None)
+    judged(step, mending, output, reply, read)
     return mending.refused[-1].pattern.value if mending.refused else None
 
 

@@ -238,9 +238,9 @@ class PlannerStepHook(StepHook):
         if wanted.to is not None:
             turn[_DELEGATED] = [*delegated, wanted.to]
             return HandOver(wanted.to, planned.selected_rationale), wanted
-        if self.acts:
-            done, found = await self._looked(step, planned)
-            wanted = replace(wanted, done=done or wanted.done, notes=(*wanted.notes, *found))
+        done, found = await self._looked(step, planned) if self.acts else (None, [])
+        if done is not None:
+            wanted = replace(wanted, done=done, notes=(*wanted.notes, *found))
         return Proceed(wanted.notes) if wanted.notes else None, wanted
 
     async def _looked(self, step: AgentStep, planned: AdvisedPlan) -> tuple[str | None, list[str]]:
