@@ -105,7 +105,7 @@ def reply_from(message: ChatMessage, calls: Iterable[ToolSelection] = (), raw: A
             broken.append(NativeCall(block.tool_name, block.tool_kwargs, call.tool_id))
         else:
             whole.append(NativeCall(call.tool_name, call.tool_kwargs, call.tool_id))
-    reason = finish_of(raw)
+    reason = None if raw is None else finish_of(raw)
     more = any(not isinstance(block, _TEXTUAL) for block in blocks)
     return Reply(message.content or "", tuple(whole), tuple(broken), reason, holds_more=more)
 

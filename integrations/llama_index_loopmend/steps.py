@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from llama_index.core.agent.workflow import ToolCallResult
@@ -156,7 +156,7 @@ class AgentStep:
         self.toolbox = cached_toolbox(tools)
         """The available tools, as the core knows them."""
 
-    @property
+    @cached_property
     def roster(self) -> Mapping[str, str]:
         """What each agent does that this one may hand over to, by name."""
         tool = self.toolbox.tools.get(HANDOFF)

@@ -162,7 +162,7 @@ class Budget:
 
         A budget that is set is estimated where the provider is silent.
         """
-        told = tokens_of(output.raw)
+        told = None if output.raw is None else tokens_of(output.raw)
         if told is not None:
             step.run[_CONTEXT] = told.total
         if self._total is not None:

@@ -170,8 +170,9 @@ class NormalizationHook(StepHook):
     def _again(self, step: AgentStep, ask: Ask, output: AgentOutput) -> AskAgain:
         if (retry := ask.retry) is not None:  # otherwise why is known from before
             failure = self._mending(step).refused[-1]
-            step.refused.append({"text": text_of(output), "message": failure.message})
-            _tell(step, output, failure, "retry", retry.attempt, retry.correction)
+            text = text_of(output)
+            step.refused.append({"text": text, "message": failure.message})
+            _tell(step, text, failure, "retry", retry.attempt, retry.correction)
         # A refused reply is not shown again, so that there is the correction at most.
         words = "\n\n".join(message.content for message in ask.messages)
         return AskAgain(words, ask.schema)
@@ -181,9 +182,10 @@ class NormalizationHook(StepHook):
         failure = verdict.failure
         step.notes.note_issue(failure.pattern.value)
         step.notes.turn[_GAVE_UP] = True
-        _tell(step, output, failure, _GAVE_UP)
+        text = text_of(output)
+        _tell(step, text, failure, _GAVE_UP)
         if self.on_failure == "raise":
-            step.refused.append({"text": text_of(output), "message": failure.message})
+            step.refused.append({"text": text, "message": failure.message})
         made = _run_into_error(verdict, output)
         if made is None:
             stands = verdict.stands and step.pad.form != "react"
@@ -305,7 +307,7 @@ def _run_into_error(verdict: GaveUp, output: AgentOutput) -> AgentOutput | None:
 
 async def _accepted(step: AgentStep, output: AgentOutput, reply: Reply, done: Done) -> Accept:
     if done.outcome == "made":
-        _tell(step, output, done.refused[-1], "salvaged")
+        _tell(step, reply.text, done.refused[-1], "salvaged")
     made = made_of(step, done, output)
     said = output.tool_calls or reply.text.strip() or reply.holds_more
     if made is None and not said and step.pad.after_result(step.held):
@@ -318,7 +320,7 @@ async def _accepted(step: AgentStep, output: AgentOutput, reply: Reply, done: Do
 
 def _tell(  # noqa: PLR0913, PLR0917 - what an event tells
     step: AgentStep,
-    output: AgentOutput,
+    text: str,
     failure: Failure,
     outcome: str,
     attempt: int = 0,
@@ -330,7 +332,7 @@ def _tell(  # noqa: PLR0913, PLR0917 - what an event tells
             pattern=failure.pattern.value,
             message=failure.message,
             attempt=attempt,
-            text=text_of(output),
+            text=text,
             correction=words,
             outcome=outcome,
             current_agent_name=step.agent_name,

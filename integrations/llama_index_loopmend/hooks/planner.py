@@ -166,7 +166,8 @@ class PlannerStepHook(StepHook):
         pressed = None if left is None else min(left, _PLENTY)
         said = said if said is None else str(said)
         where = step.agent_name, step.toolbox, turn.get(_DELEGATED), said
-        seen = where, step.notes.issue, pressed, score, failing, known
+        issue, streak = noted = step.notes.issue
+        seen = where, noted, pressed, score, failing, known
         # A rule of the user's own may look at anything, so that it is asked each time.
         fresh = not step.iteration or bool(self._planner.rules)
         latest: tuple[Any, ...] = () if fresh else step.run.get(self, ())
@@ -177,7 +178,7 @@ class PlannerStepHook(StepHook):
         breaker = None if told else self._breakers.is_open(step)
         if stands and latest[2].breaker_open == breaker:
             return latest[2], latest[3], True
-        tools, (issue, streak) = step.toolbox, step.notes.issue
+        tools = step.toolbox
         facts = Facts(
             tools=len(tools.tools) - (HANDOFF in tools.tools),
             mcp_tools=tools.mcp,

@@ -70,7 +70,7 @@ def test_what_the_model_is_told() -> None:
 
 def test_facts_that_are_unknown_set_off_nothing() -> None:
     """Where nobody knows how many tokens are left, there are plenty."""
-    shown = {"tool_count": 1, "streams": False, "inspects": True}
+    shown: Any = {"tool_count": 1, "streams": False, "inspects": True}
     task = Facts(tools=1).task(["go"], [], **shown)
     assert task.remaining_budget_tokens == 1_000_000
     assert Planner().advise(task).selected.value == "ContinueCentralized"

@@ -122,8 +122,6 @@ def tokens_of(response: Any) -> Tokens | None:
     >>> tokens_of({"usage": {"prompt_tokens": 12, "completion_tokens": 3}})
     Tokens(input=12, output=3)
     """
-    if response is None:
-        return None
     for held in (get(response, "usage"), get(response, "usage_metadata"), response):
         counts = [_number(first(held, *names)) for names in (_INPUT, _OUTPUT)]
         if counts != [None, None]:
@@ -137,8 +135,6 @@ def finish_of(response: Any) -> str | None:
     >>> finish_of({"choices": [{"finish_reason": "length"}]})
     'length'
     """
-    if response is None:
-        return None
     held = as_list(first(response, "choices", "candidates"))
     return finish_in(held[0] if held else response)
 
