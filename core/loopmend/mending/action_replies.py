@@ -26,7 +26,6 @@ __all__ = [
     "is_clean",
     "new_id",
     "read_action_reply",
-    "read_code_reply",
     "read_contract_reply",
     "to_be_made",
     "unwrapped",
@@ -81,6 +80,8 @@ def read_action_reply(
     """
     if reply.error is not None:
         return _failed(P.MALFORMED, "The provider could not decode the call.", (0, 0))
+    if form == "code":
+        return _read_code(reply, tools, config)
     native, calls = form == "native", reply.calls or reply.broken_calls
     if native and not calls and tools is not None and not tools.tools:
         return Turn()  # without tools there is no protocol to break
@@ -102,7 +103,7 @@ def read_action_reply(
     return found or turn
 
 
-def read_code_reply(reply: Reply, tools: Toolbox | None, config: ReadingConfig) -> Turn:
+def _read_code(reply: Reply, tools: Toolbox | None, config: ReadingConfig) -> Turn:
     """Read a reply where there should be code: calls in the rest of the text prove nothing.
 
     Args:

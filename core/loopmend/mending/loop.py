@@ -16,7 +16,6 @@ from loopmend.mending.action_replies import (
     calls_in,
     new_id,
     read_action_reply,
-    read_code_reply,
     read_contract_reply,
     to_be_made,
     unwrapped,
@@ -262,8 +261,6 @@ class Mending:
                 return turn
         salvage = self.form == "native" and bool(self.policy.salvage)
         config = replace(self._config, salvage=salvage, after_tool_result=may_be_empty)
-        if self.form == "code" and reply.error is None:
-            return read_code_reply(reply, self.tools, config)
         corrected = self.refused[-1] if self.refused else None
         return read_action_reply(reply, self.tools, self.form, config, corrected)
 
