@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 DEFAULT = Path(__file__).parents[2] / "shared/corpus"
-MOST = 200
 
 
 def turns(folder: Path) -> Iterator[tuple[list[dict[str, Any]], str]]:
@@ -77,16 +76,15 @@ def main(arguments: list[str]) -> None:
     if not found:
         print("no dialogues to replay: pass a folder that holds traces/tau_*.jsonl.gz")
         return
-    sampled = found[:: max(1, len(found) // MOST)][:MOST]
     counts: Counter[str] = Counter()
-    for before, text in sampled:
+    for before, text in found:
         plan = asyncio.run(replay(before, text))
         counts[plan.selected] += 1
-        counts["hints in the event"] += bool(plan.hints)
+        counts.update(f"hint in the event: {hint}" for hint in plan.hints)
         counts["prompts changed"] += bool(plan.told)
         if plan.done or plan.told:
             print(f"{plan.selected}: {plan.done} {plan.told} <- {text[:120]!r}")
-    print(f"{len(sampled)} of {len(found)} turns: {dict(counts)}")
+    print(f"{len(found)} turns: {dict(counts)}")
 
 
 if __name__ == "__main__":

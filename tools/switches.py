@@ -30,11 +30,13 @@ def switches(run: Callable[[], Any]) -> tuple[int, int]:
     """Return how many calls in a run go from one file of ours to another, and into the reader."""
     found = reader = 0
     last = ""
+    frames: set[FrameType] = set()  # a coroutine that goes on is no call
 
     def traced(frame: FrameType, event: str, _: Any) -> None:
         nonlocal found, reader, last
         name = frame.f_code.co_filename
-        if event == "call" and name.startswith(_OURS):
+        if event == "call" and name.startswith(_OURS) and frame not in frames:
+            frames.add(frame)
             found += name != last
             reader += name != last and name.startswith(_READER)
             last = name

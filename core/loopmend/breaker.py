@@ -6,12 +6,17 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 from threading import Lock
-from typing import Literal, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from loopmend._arguments import require_int
 
 __all__ = ["Breaker", "BreakerState", "CircuitBreaker"]
 
+# Only these very types: subclasses are somebody's own, such as the error of JSON that did not
+# arrive as such.
+_MISUSE: Final = frozenset(
+    {AssertionError, AttributeError, KeyError, NotImplementedError, TypeError, ValueError}
+)
 BreakerState = Literal["closed", "open", "half_open"]
 """Whether it lets calls through: all of them, none, or one to test the provider."""
 
@@ -74,8 +79,9 @@ class CircuitBreaker:
         threshold: How many failures in a row open the breaker.
         cooldown: How many seconds until one call may try again.
         clock: Tells the time in seconds.
-        counts: Says whether an error is the provider's failure; by default all count. Errors
-            that do not count neither open nor close the breaker.
+        counts: Says whether an error is the provider's failure; by default all are but those of
+            Python's own types that say that the program or its setup is wrong, such as
+            `TypeError`. Errors that do not count neither open nor close the breaker.
 
     >>> breaker = CircuitBreaker(threshold=2, counts=lambda error: isinstance(error, OSError))
     >>> for error in (TimeoutError(), ValueError(), TimeoutError()):
@@ -103,7 +109,7 @@ class CircuitBreaker:
         self.cooldown = cooldown
         self._clock = clock
         self.counts = counts
-        """Says whether an error counts, or `None` if all do."""
+        """Says whether an error counts, or `None` for what counts by default."""
         self._lock = Lock()
         self._failures = 0
         self._opened: float | None = None
@@ -187,7 +193,9 @@ class CircuitBreaker:
 
     def _is_failure(self, error: BaseException) -> bool:
         # What is no `Exception` ends the caller's own work: a task's or the whole program's.
-        return isinstance(error, Exception) and (self.counts is None or self.counts(error))
+        if not isinstance(error, Exception):
+            return False
+        return type(error) not in _MISUSE if self.counts is None else self.counts(error)
 
     def _state_at(self, now: float) -> BreakerState:
         if self._opened is None:

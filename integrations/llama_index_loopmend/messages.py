@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from llama_index.core.agent.workflow import AgentOutput
@@ -19,19 +19,11 @@ from llama_index.core.tools import ToolSelection
 
 from loopmend import Message, Reply
 from loopmend.mending import NativeCall
-from loopmend.traces.trace import Tokens
+from loopmend.traces.readers.values import finish_of
 
-__all__ = ["chat_messages", "core_messages", "finish_reason_of", "reply_from", "tokens_of", "told"]
+__all__ = ["chat_messages", "core_messages", "reply_from", "told"]
 
 _TEXTUAL: Final = (TextBlock, ThinkingBlock, ToolCallBlock)
-# How providers name what was used: for the input, then for the output.
-_COUNTS: Final = (
-    ("prompt_tokens", "completion_tokens"),
-    ("input_tokens", "output_tokens"),
-    ("prompt_eval_count", "eval_count"),
-    ("prompt_token_count", "candidates_token_count"),
-)
-_REASONS: Final = ("finish_reason", "stop_reason", "done_reason")
 
 
 def core_messages(messages: Iterable[ChatMessage]) -> list[Message]:
@@ -113,7 +105,7 @@ def reply_from(message: ChatMessage, calls: Iterable[ToolSelection] = (), raw: A
             broken.append(NativeCall(block.tool_name, block.tool_kwargs, call.tool_id))
         else:
             whole.append(NativeCall(call.tool_name, call.tool_kwargs, call.tool_id))
-    reason = finish_reason_of(raw)
+    reason = None if raw is None else finish_of(raw)
     more = any(not isinstance(block, _TEXTUAL) for block in blocks)
     return Reply(message.content or "", tuple(whole), tuple(broken), reason, holds_more=more)
 
@@ -204,40 +196,3 @@ def told(
         return [first, ChatMessage(role=MessageRole.SYSTEM, content=words), *rest]
     joined = f"{first.content}\n\n{words}" if first.content else words
     return [ChatMessage(role=MessageRole.SYSTEM, content=joined), *rest]
-
-
-def tokens_of(raw: object) -> Tokens | None:
-    """Find what the provider says was used, in any of the usual places.
-
-    >>> tokens_of({"usage": {"prompt_tokens": 12, "completion_tokens": 3}})
-    Tokens(input=12, output=3)
-    """
-    if raw is None:
-        return None
-    for held in (_get(raw, "usage"), _get(raw, "usage_metadata"), raw):
-        for asked, answered in _COUNTS:
-            counts = _get(held, asked), _get(held, answered)
-            if any(isinstance(count, int) for count in counts):
-                return Tokens(*(count if isinstance(count, int) else 0 for count in counts))
-    return None
-
-
-def finish_reason_of(raw: object) -> str | None:
-    """Find why the provider says that it stopped, in any of the usual places.
-
-    >>> finish_reason_of({"choices": [{"finish_reason": "length"}]})
-    'length'
-    """
-    if raw is None:
-        return None
-    for several in ("choices", "candidates"):
-        found = _get(raw, several)
-        if isinstance(found, Sequence) and found:
-            raw = found[0]
-            break
-    reasons = (_get(raw, name) for name in _REASONS)
-    return next((reason for reason in reasons if isinstance(reason, str)), None)
-
-
-def _get(held: object, key: str) -> Any:
-    return held.get(key) if isinstance(held, Mapping) else getattr(held, key, None)

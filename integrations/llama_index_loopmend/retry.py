@@ -1,17 +1,17 @@
 """An output parser that asks a model to correct bad replies; LlamaIndex has none.
 
 `Exchange` is the question that is put to a model until its reply can be used. The rules are
-`loopmend.Mending`'s; this only translates. `run` and `arun` do the asking.
+`loopmend.Mending`'s; this only translates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, Union
 
 from llama_index.core.base.llms.base import BaseLLM
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.output_parsers import BaseOutputParser
 from llama_index.core.output_parsers.base import OutputParserException
 from llama_index.core.prompts import BasePromptTemplate
@@ -23,18 +23,17 @@ from llama_index_loopmend.messages import chat_messages, core_messages, question
 from llama_index_loopmend.parsers import ActionOutputParser, TolerantReActOutputParser
 from llama_index_loopmend.value_parsers import refused_value, value_parser
 from loopmend import Ask, Done, Failure, FailurePattern, GaveUp, Mending, Reply, RetryPolicy
+from loopmend._waiting import at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import constrained, refuses_schema
 
-__all__ = ["Exchange", "Prompt", "RetryingOutputParser", "arun", "run"]
+__all__ = ["Exchange", "Prompt", "RetryingOutputParser"]
 
 Prompt = Union[str, Sequence[ChatMessage], BasePromptTemplate]
 """What a model is asked: a text, messages, or a template with its variables beside it."""
 
 Verdict = Union[Ask, GaveUp, None]
 """What to do about a reply; nothing if it can be used."""
-Put = tuple[list[ChatMessage], dict[str, Any]]
-"""What to ask, and the arguments that make the provider decode by a schema."""
 
 # LlamaIndex's own exception for parsers is not a `ValueError`.
 _REFUSALS: Final = (ValueError, OutputParserException)
@@ -42,16 +41,28 @@ _LONGEST_REASON: Final = 500
 
 
 class Exchange:
-    """One question and its replies, as a parser judges them: any parser, LlamaIndex's included."""
+    """One question and its replies, as a parser judges them: any parser, LlamaIndex's included.
 
-    def __init__(
+    It is written once, as coroutines. One that does not wait never suspends, so `at_once` runs it.
+    """
+
+    def __init__(  # noqa: PLR0913 - all but four by name
         self,
         llm: Any,
         messages: Sequence[ChatMessage],
         parser: BaseOutputParser,
         policy: RetryPolicy,
+        *,
+        waits: bool = False,
+        chat: Any = None,
+        passed: Mapping[str, Any] | None = None,
     ) -> None:
+        self.latest: Any = None
+        """The latest response."""
         self._llm = llm
+        self._waits = waits
+        self._chat = chat
+        self._passed = dict(passed or {})
         self._messages = _introduced(llm, messages)
         self._parser = parser
         self._values = value_parser(parser)
@@ -76,15 +87,37 @@ class Exchange:
         """Return what to ask at first."""
         return self._mending.start(question_of(self._messages))
 
-    def put(self, step: Ask) -> Put:
-        """Return what to ask, and how."""
+    async def run(self, step: Verdict) -> Any:
+        """Ask until there is a result."""
+        while isinstance(step, Ask):
+            try:
+                response = self.chat(*self.put(step))
+                self.latest = await response if self._waits else response
+            except Exception as error:  # noqa: BLE001, PERF203 - what is not ours is raised again
+                step = self.after_error(step, error)
+            else:
+                step = self.judge(self.reply(self.latest))
+        return self.concluded(step)
+
+    def chat(self, messages: list[ChatMessage], arguments: dict[str, Any]) -> Any:
+        """Ask the model, or return what is to be awaited for it."""
+        chat = self._chat or (self._llm.achat if self._waits else self._llm.chat)
+        return chat(messages, **{**self._passed, **arguments})
+
+    def reply(self, response: ChatResponse) -> Reply:
+        """Return a response as the core takes it."""
+        return reply_from(response.message, raw=response.raw)
+
+    def put(self, step: Ask) -> tuple[list[ChatMessage], dict[str, Any]]:
+        """Return what to ask, and the arguments that make the provider decode by a schema."""
+        whole = [*self._messages, *chat_messages(step.messages)]
         if step.schema is None:
-            return [*self._messages, *chat_messages(step.messages)], {}
+            return whole, {}
         arguments = decoding_arguments(self._llm, step.schema) or {}
-        if self._values is not None:
-            return [*self._messages, *chat_messages(step.messages)], arguments
-        whole = [*core_messages(self._messages), *step.messages]
-        return chat_messages(constrained(whole, self._mending.tools)), arguments
+        if self._values is None:
+            told = [*core_messages(self._messages), *step.messages]
+            whole = chat_messages(constrained(told, self._mending.tools))
+        return whole, arguments
 
     def judge(self, reply: Reply) -> Verdict:
         """Say what to do about a reply."""
@@ -139,32 +172,6 @@ class Exchange:
         # Past whatever an error of others makes of its attributes being set.
         object.__setattr__(error, "retries", verdict.retries)
         raise error
-
-
-def run(exchange: Exchange, step: Verdict, ask: Callable[..., Reply]) -> Any:
-    """Ask until there is a result."""
-    while isinstance(step, Ask):
-        asked, arguments = exchange.put(step)
-        try:
-            reply = ask(asked, **arguments)
-        except Exception as error:  # noqa: BLE001 - what is not ours is raised again
-            step = exchange.after_error(step, error)
-        else:
-            step = exchange.judge(reply)
-    return exchange.concluded(step)
-
-
-async def arun(exchange: Exchange, step: Verdict, ask: Callable[..., Awaitable[Reply]]) -> Any:
-    """Ask until there is a result, without blocking."""
-    while isinstance(step, Ask):
-        asked, arguments = exchange.put(step)
-        try:
-            reply = await ask(asked, **arguments)
-        except Exception as error:  # noqa: BLE001 - what is not ours is raised again
-            step = exchange.after_error(step, error)
-        else:
-            step = exchange.judge(reply)
-    return exchange.concluded(step)
 
 
 def _introduced(llm: Any, messages: Sequence[ChatMessage]) -> list[ChatMessage]:
@@ -253,15 +260,11 @@ class RetryingOutputParser(BaseOutputParser):
             ValueError: The last reply was refused too; the parser's own error, or its
                 `OutputParserException`, with `retries` set to how often the model was asked.
         """
-        exchange = self._exchange(self._messages(prompt, prompt_args))
-        exchange.start()
-        return run(exchange, exchange.judge(Reply(output)), self._ask)
+        return at_once(self._parsed(output, self._messages(prompt, prompt_args)))
 
     async def aparse_with_retry(self, output: str, prompt: Prompt, **prompt_args: Any) -> Any:
         """Parse a reply, and go on with the conversation, without blocking."""
-        exchange = self._exchange(self._messages(prompt, prompt_args))
-        exchange.start()
-        return await arun(exchange, exchange.judge(Reply(output)), self._aask)
+        return await self._parsed(output, self._messages(prompt, prompt_args), waits=True)
 
     def predict(self, prompt: Prompt, **prompt_args: Any) -> Any:
         """Ask the model, and parse its reply with retries.
@@ -276,16 +279,18 @@ class RetryingOutputParser(BaseOutputParser):
         Raises:
             ValueError: As for `parse_with_retry`.
         """
-        exchange = self._exchange(self._told(prompt, prompt_args))
-        return run(exchange, exchange.start(), self._ask)
+        return at_once(self._parsed(None, self._told(prompt, prompt_args)))
 
     async def apredict(self, prompt: Prompt, **prompt_args: Any) -> Any:
         """Ask the model, and parse its reply with retries, without blocking."""
-        exchange = self._exchange(self._told(prompt, prompt_args))
-        return await arun(exchange, exchange.start(), self._aask)
+        return await self._parsed(None, self._told(prompt, prompt_args), waits=True)
 
-    def _exchange(self, messages: list[ChatMessage]) -> Exchange:
-        return Exchange(self.llm, messages, self.parser, self._policy)
+    async def _parsed(
+        self, output: str | None, messages: list[ChatMessage], *, waits: bool = False
+    ) -> Any:
+        exchange = Exchange(self.llm, messages, self.parser, self._policy, waits=waits)
+        first = exchange.start()
+        return await exchange.run(first if output is None else exchange.judge(Reply(output)))
 
     def _messages(self, prompt: Prompt, prompt_args: dict[str, Any]) -> list[ChatMessage]:
         if isinstance(prompt, BasePromptTemplate):
@@ -306,11 +311,3 @@ class RetryingOutputParser(BaseOutputParser):
             return self.parser.format_messages([m.model_copy(deep=True) for m in messages])
         except NotImplementedError:  # a ReAct parser has no form of its own to tell
             return messages
-
-    def _ask(self, messages: list[ChatMessage], **arguments: Any) -> Reply:
-        response = self.llm.chat(messages, **arguments)
-        return reply_from(response.message, raw=response.raw)
-
-    async def _aask(self, messages: list[ChatMessage], **arguments: Any) -> Reply:
-        response = await self.llm.achat(messages, **arguments)
-        return reply_from(response.message, raw=response.raw)

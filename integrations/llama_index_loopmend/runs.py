@@ -19,9 +19,10 @@ from llama_index.core.base.llms.types import ChatMessage, ThinkingBlock, ToolCal
 from workflows.errors import WorkflowCancelledByUser, WorkflowRuntimeError, WorkflowTimeoutError
 from workflows.events import StopEvent
 
-from llama_index_loopmend.messages import finish_reason_of, question_of, tokens_of
+from llama_index_loopmend.messages import question_of
 from llama_index_loopmend.steps import ASKED, ENDED, PLAN, REFUSED
 from loopmend.reading.response import read_response
+from loopmend.traces.readers.values import finish_of, tokens_of
 from loopmend.traces.stop import StopReason, stop_of
 from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall, TraceError
 from loopmend.traces.unread import MOST_READ, cap_note
@@ -229,7 +230,7 @@ def _step(output: AgentOutput, seconds: float | None) -> Step:
     made = [call for call in output.tool_calls if not isinstance(call, ToolCallResult)]
     calls = [TraceCall(c.tool_name, _plain(c.tool_kwargs), c.tool_id) for c in made]
     native = any(isinstance(block, ToolCallBlock) for block in message.blocks)
-    retried = output.retry_messages
+    retried, raw = output.retry_messages, output.raw
     head = text[:MOST_READ]
     if not native and _HEADER.search(head) and (calls or retried or "Answer:" in head):
         turn = read_response(head, protocol="text")
@@ -241,10 +242,10 @@ def _step(output: AgentOutput, seconds: float | None) -> Step:
         calls=calls,
         turn=turn,
         error=TraceError("Retry", retried[-1].content or "", "parser") if retried else None,
-        tokens=tokens_of(output.raw),
+        tokens=None if raw is None else tokens_of(raw),
         seconds=seconds,
         agent=output.current_agent_name,
-        finish=finish_reason_of(output.raw),
+        finish=None if raw is None else finish_of(raw),
     )
 
 

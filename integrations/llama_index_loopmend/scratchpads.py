@@ -136,20 +136,15 @@ def scratchpad_of(agent: object) -> Scratchpad:
     >>> scratchpad_of(object()).key is None
     True
     """
-    kind: Any = type(agent)
-    field, form = _kind_of_pad(kind)
-    made = ReasoningPad if form == "react" else Scratchpad
-    return made(getattr(agent, field) if field else None, form)
+    held = vars(agent) if hasattr(agent, "__dict__") else {}
+    if "reasoning_key" in held:
+        return _pad(held["reasoning_key"], "react")
+    return _pad(held.get("scratchpad_key"), "code" if "code_execute_fn" in held else "native")
 
 
 @lru_cache(maxsize=256)
-def _kind_of_pad(kind: Any) -> tuple[str | None, Form]:
-    # Looked up in the class: asking an instance for what it does not have takes its time.
-    known = getattr(kind, "model_fields", {})
-    if "reasoning_key" in known:
-        return "reasoning_key", "react"
-    field = "scratchpad_key" if "scratchpad_key" in known else None
-    return field, "code" if "code_execute_fn" in known else "native"
+def _pad(key: str | None, form: Form) -> Scratchpad:
+    return (ReasoningPad if form == "react" else Scratchpad)(key, form)
 
 
 def _has_calls(message: ChatMessage) -> bool:

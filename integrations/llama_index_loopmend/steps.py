@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from llama_index.core.agent.workflow import ToolCallResult
@@ -129,7 +129,7 @@ class AgentStep:
         """The scratchpad as it was before the step."""
         self.local: dict[Any, Any] = {}
         """What hooks keep until the end of the step."""
-        self.run: dict[Any, Any] = _runs.kept(ctx.store, dict)
+        self.run: dict[Any, Any] = _runs.kept(self.store, dict)
         """What hooks keep while the run goes on; what has to outlive the process is for `notes`."""
         self.reading: Reading | None = None
         """What the agent's own parser reads for a hook."""
@@ -143,6 +143,12 @@ class AgentStep:
         """How many steps this run has taken."""
         self.max_iterations: int | None = stored.get("max_iterations")
         """How many it may take."""
+        most = self.max_iterations
+        self.is_last = most is not None and self.iteration + 1 >= most
+        """Whether LlamaIndex ends the run after this step, whatever comes of it."""
+        state = stored.get("state")
+        self.state: Mapping[str, Any] = state if isinstance(state, Mapping) else {}
+        """The workflow's own state, as `ctx.store.get("state")` has it."""
         self.user_text: str = stored.get("user_msg_str") or question_of(messages)
         """What the user asked for in this turn."""
         self.results: Sequence[ToolCallResult] = stored.get(CALLS) or ()
@@ -150,18 +156,7 @@ class AgentStep:
         self.toolbox = cached_toolbox(tools)
         """The available tools, as the core knows them."""
 
-    @property
-    def is_last(self) -> bool:
-        """Whether LlamaIndex ends the run after this step, whatever comes of it."""
-        return self.max_iterations is not None and self.iteration + 1 >= self.max_iterations
-
-    @property
-    def state(self) -> Mapping[str, Any]:
-        """The workflow's own state, as `ctx.store.get("state")` has it."""
-        held = self.stored.get("state")
-        return held if isinstance(held, Mapping) else {}
-
-    @property
+    @cached_property
     def roster(self) -> Mapping[str, str]:
         """What each agent does that this one may hand over to, by name."""
         tool = self.toolbox.tools.get(HANDOFF)

@@ -15,14 +15,15 @@ from llama_index.core.program.function_program import get_function_tool
 from llama_index.core.program.utils import create_flexible_model
 from llama_index.core.prompts import BasePromptTemplate
 from llama_index.core.types import PydanticProgramMode
-from pydantic import BaseModel, PrivateAttr
+from pydantic import PrivateAttr
 from typing_extensions import override
 
 from llama_index_loopmend.decoding import takes_schema
 from llama_index_loopmend.messages import reply_from
-from llama_index_loopmend.retry import Exchange, arun, run
+from llama_index_loopmend.retry import Exchange
 from llama_index_loopmend.value_parsers import PydanticOutputParser
 from loopmend import Ask, JsonReader, Reply, RetryPolicy
+from loopmend._waiting import at_once, each_at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 
 if TYPE_CHECKING:
@@ -47,22 +48,24 @@ class StructuredRetry(_LLM):
     @override
     def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
         """Chat, and ask again with a correction if the parser refuses the reply."""
-        chat: Any = super().chat  # type: ignore[safe-super] # that of your class
-        if self._reply_parser is None or kwargs.get("tools"):
-            return chat(messages, **kwargs)  # type: ignore[no-any-return]
-        replying = _Replying(self, messages, self._reply_parser, chat, kwargs)
-        run(replying, replying.start(), replying.ask)
-        return replying.latest
+        return at_once(self._replied(super().chat, messages, kwargs))  # type: ignore[safe-super]
 
     @override
     async def achat(self, messages: Any, **kwargs: Any) -> ChatResponse:
         """Chat without blocking."""
-        chat: Any = super().achat  # type: ignore[safe-super]
-        if self._reply_parser is None or kwargs.get("tools"):
-            return await chat(messages, **kwargs)  # type: ignore[no-any-return]
-        replying = _Replying(self, messages, self._reply_parser, chat, kwargs)
-        await arun(replying, replying.start(), replying.aask)
-        return replying.latest
+        chat: Any = super().achat  # type: ignore[safe-super] # that of your class
+        return await self._replied(chat, messages, kwargs, waits=True)
+
+    async def _replied(
+        self, chat: Any, messages: Any, passed: dict[str, Any], *, waits: bool = False
+    ) -> ChatResponse:
+        if self._reply_parser is None or passed.get("tools"):
+            said: Any = chat(messages, **passed)
+            return await said if waits else said  # type: ignore[no-any-return]
+        parser, policy = self._reply_parser, self._retry_policy
+        exchange = Exchange(self, messages, parser, policy, waits=waits, chat=chat, passed=passed)
+        await exchange.run(exchange.start())
+        return exchange.latest  # type: ignore[no-any-return] # what the class of yours returns
 
     @override
     def structured_predict(
@@ -70,153 +73,99 @@ class StructuredRetry(_LLM):
     ) -> Any:
         """Ask for a value, and ask again with a correction if needed."""
         asking = _Asking(self, output_cls, prompt, prompt_args, llm_kwargs)
-        return run(asking, asking.start(), asking.ask)
+        return at_once(asking.run(asking.start()))
 
     @override
     async def astructured_predict(
         self, output_cls: Any, prompt: Any, llm_kwargs: Any = None, **prompt_args: Any
     ) -> Any:
         """Ask for a value without blocking."""
-        asking = _Asking(self, output_cls, prompt, prompt_args, llm_kwargs)
-        return await arun(asking, asking.start(), asking.aask)
+        asking = _Asking(self, output_cls, prompt, prompt_args, llm_kwargs, waits=True)
+        return await asking.run(asking.start())
 
     @override
     def stream_structured_predict(
         self, output_cls: Any, prompt: Any, llm_kwargs: Any = None, **prompt_args: Any
     ) -> Generator[Any, None, None]:
         """Yield what is known of the value while it arrives, and at last the value."""
-        asking = _Asking(self, output_cls, prompt, prompt_args, llm_kwargs)
-        step: Any = asking.start()
-        while isinstance(step, Ask):
-            arriving = asking.arriving()
-            try:
-                for chunk in asking.stream(step):
-                    yield from arriving.feed(chunk)
-            except Exception as error:  # noqa: BLE001 - what is not ours is raised again
-                step = asking.after_error(step, error)
-            else:
-                step = asking.judge(arriving.reply())
-        yield asking.concluded(step)
+        yield from each_at_once(_Asking(self, output_cls, prompt, prompt_args, llm_kwargs).values())
 
     @override
     async def astream_structured_predict(
         self, output_cls: Any, prompt: Any, llm_kwargs: Any = None, **prompt_args: Any
     ) -> AsyncGenerator[Any, None]:
         """Yield what is known of the value while it arrives, without blocking."""
-        asking = _Asking(self, output_cls, prompt, prompt_args, llm_kwargs)
-
-        async def values() -> AsyncGenerator[Any, None]:
-            step: Any = asking.start()
-            while isinstance(step, Ask):
-                arriving = asking.arriving()
-                try:
-                    async for chunk in await asking.stream(step, waits=True):
-                        for part in arriving.feed(chunk):
-                            yield part
-                except Exception as error:  # noqa: BLE001 - what is not ours is raised again
-                    step = asking.after_error(step, error)
-                else:
-                    step = asking.judge(arriving.reply())
-            yield asking.concluded(step)
-
-        return values()
-
-
-class _Replying(Exchange):
-    """A chat of which a parser judges the replies, as that of a program."""
-
-    latest: ChatResponse
-
-    def __init__(
-        self, llm: Any, messages: Any, parser: BaseOutputParser, chat: Any, passed: dict[str, Any]
-    ) -> None:
-        super().__init__(llm, messages, parser, llm._retry_policy)  # noqa: SLF001 - part of it
-        self._chat = chat
-        self._passed = passed
-
-    def ask(self, messages: list[ChatMessage], **arguments: Any) -> Reply:
-        """Ask the model."""
-        self.latest = self._chat(messages, **{**self._passed, **arguments})
-        return reply_from(self.latest.message, (), self.latest.raw)
-
-    async def aask(self, messages: list[ChatMessage], **arguments: Any) -> Reply:
-        """Ask the model without blocking."""
-        self.latest = await self._chat(messages, **{**self._passed, **arguments})
-        return reply_from(self.latest.message, (), self.latest.raw)
+        return _Asking(self, output_cls, prompt, prompt_args, llm_kwargs, waits=True).values()
 
 
 class _Asking(Exchange):
     """A question for a value: by a call where the model can make one, else by text."""
 
-    def __init__(
-        self, llm: Any, output_cls: Any, prompt: BasePromptTemplate, variables: Any, passed: Any
+    def __init__(  # noqa: PLR0913 - what LlamaIndex passes
+        self,
+        llm: Any,
+        output_cls: Any,
+        prompt: BasePromptTemplate,
+        variables: Any,
+        passed: Any,
+        *,
+        waits: bool = False,
     ) -> None:
-        self._passed = dict(passed or {})
-        self._output_cls = output_cls
-        parser = PydanticOutputParser(output_cls)
+        self._partial = create_flexible_model(output_cls)
+        policy, parser = llm._retry_policy, PydanticOutputParser(output_cls)  # noqa: SLF001
         if llm._reply_parser is not None:  # noqa: SLF001 - part of it
-            llm = _with(llm, llm._retry_policy, None)  # noqa: SLF001
+            llm = _with(llm, policy, None)
         messages = [m.model_copy(deep=True) for m in prompt.format_messages(llm=llm, **variables)]
         text = llm.pydantic_program_mode == PydanticProgramMode.LLM
         calls = llm.metadata.is_function_calling_model and not text
         self._tools = [get_function_tool(output_cls)] if calls else []
         messages = messages if calls else parser.format_messages(messages)
-        super().__init__(llm, messages, parser, llm._retry_policy)  # noqa: SLF001 - part of it
+        super().__init__(llm, messages, parser, policy, waits=waits, passed=passed)
 
-    def ask(self, messages: list[ChatMessage], **arguments: Any) -> Reply:
-        """Ask the model."""
-        return self.reply(self._how("chat", messages, arguments))
-
-    async def aask(self, messages: list[ChatMessage], **arguments: Any) -> Reply:
-        """Ask the model without blocking."""
-        return self.reply(await self._how("achat", messages, arguments))
-
-    def stream(self, step: Ask, *, waits: bool = False) -> Any:
-        """Ask the model and return the chunks of its reply."""
-        return self._how("astream_chat" if waits else "stream_chat", *self.put(step))
-
-    def _how(self, name: str, messages: list[ChatMessage], arguments: dict[str, Any]) -> Any:
+    @override
+    def chat(self, messages: list[ChatMessage], arguments: Any, *, how: str = "chat") -> Any:
+        name = f"a{how}" if self._waits else how
         # Who decodes by a schema needs no tool for it, and few providers take both.
         if arguments or not self._tools:
             return getattr(self._llm, name)(messages, **{**self._passed, **arguments})
         ask = getattr(self._llm, f"{name}_with_tools")
         return ask(self._tools, chat_history=messages, **{"tool_required": True, **self._passed})
 
+    @override
     def reply(self, response: ChatResponse) -> Reply:
-        """Return a response as the core takes it."""
         calls = ()
         if self._tools:
             calls = self._llm.get_tool_calls_from_response(response, error_on_no_tool_call=False)
         return reply_from(response.message, calls, response.raw)
 
-    def arriving(self) -> _Arriving:
-        """Return what follows one reply while it arrives."""
-        return _Arriving(self, create_flexible_model(self._output_cls))
+    async def values(self) -> AsyncGenerator[Any, None]:
+        """Yield what is known of the value while it arrives, and at last the value."""
+        step: Any = self.start()
+        while isinstance(step, Ask):
+            self.latest, told, reader = None, None, JsonReader()
+            try:
+                async for chunk in self._chunks(step):
+                    self.latest = chunk
+                    known = reader.feed(chunk.delta or "")
+                    if calls := self.reply(chunk).calls:
+                        known = calls[0].arguments
+                    if isinstance(known, dict) and known and known != told:
+                        told = dict(known)
+                        yield self._partial.model_construct(**known)
+            except Exception as error:  # noqa: BLE001 - what is not ours is raised again
+                step = self.after_error(step, error)
+            else:
+                step = self.judge(Reply() if self.latest is None else self.reply(self.latest))
+        yield self.concluded(step)
 
-
-class _Arriving:
-    """One reply while it arrives."""
-
-    def __init__(self, asking: _Asking, partial: type[BaseModel]) -> None:
-        self._asking = asking
-        self._partial = partial
-        self._reader = JsonReader()
-        self._latest: ChatResponse | None = None
-        self._told: Any = None
-
-    def feed(self, chunk: ChatResponse) -> Generator[BaseModel, None, None]:
-        """Yield what is known now, if it is more than before."""
-        self._latest = chunk
-        known = self._reader.feed(chunk.delta or "")
-        if calls := self._asking.reply(chunk).calls:
-            known = calls[0].arguments
-        if isinstance(known, dict) and known and known != self._told:
-            self._told = dict(known)
-            yield self._partial.model_construct(**known)
-
-    def reply(self) -> Reply:
-        """Return the whole reply."""
-        return Reply() if self._latest is None else self._asking.reply(self._latest)
+    async def _chunks(self, step: Ask) -> AsyncGenerator[ChatResponse, None]:
+        chunks = self.chat(*self.put(step), how="stream_chat")
+        if self._waits:
+            async for chunk in await chunks:
+                yield chunk
+            return
+        for chunk in chunks:
+            yield chunk
 
 
 @lru_cache(maxsize=256)

@@ -287,3 +287,12 @@ def test_the_documented_adapter_for_pybreaker() -> None:
     assert theirs.current_state == "half-open"
     breaker.record_success()
     assert theirs.current_state == "closed"
+
+
+def test_a_mistake_in_the_program_is_not_the_providers() -> None:
+    """Errors of Python's own types do not count by default; those of somebody's own do."""
+    breaker = CircuitBreaker(threshold=1)
+    breaker.record_failure(TypeError("no such argument"))
+    assert not breaker.is_open()
+    breaker.record_failure(UnicodeError("not what was asked for"))
+    assert breaker.is_open()

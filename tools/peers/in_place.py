@@ -241,9 +241,9 @@ def hook_agents(way: str) -> None:
     hooked = import_module("llama_index_loopmend.hooked_steps").HookedSteps
     take_step = hooked.take_step
 
-    async def reached(*args: Any) -> Any:
+    async def reached(*args: Any, **named: Any) -> Any:
         WATCHER.attach("reached")
-        return await take_step(*args)
+        return await take_step(*args, **named)
 
     hooked.take_step = reached
 

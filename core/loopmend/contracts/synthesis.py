@@ -267,12 +267,13 @@ def _self_echo(fragments: Sequence[str], user_content: str) -> tuple[float, str 
     phrases = [phrase for phrase in fragments if _is_long_enough(phrase)]
     if not phrases:
         return 0.0, None
-    said = _runs_of_words(user_content)
-    echoed = [phrase for phrase in phrases if _runs_of_words(phrase) <= said]
+    said = runs_of_words(user_content)
+    echoed = [phrase for phrase in phrases if runs_of_words(phrase) <= said]
     return len(echoed) / len(phrases), echoed[0] if echoed else None
 
 
-def _runs_of_words(text: str) -> set[tuple[str, ...]]:
+def runs_of_words(text: str) -> set[tuple[str, ...]]:
+    """Return all runs of as many words as are no common language."""
     words = _WORD.findall(text.lower())
     return set(zip(*(words[start:] for start in range(ECHO_FRAGMENT_WORDS)), strict=False))
 

@@ -6,6 +6,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from loopmend.contracts.actions import AskUser, FinalAnswer, ToolCall, parse_action
@@ -87,6 +88,8 @@ def read_action_reply(
     """
     if reply.error is not None:
         return _failed(P.MALFORMED, "The provider could not decode the call.", (0, 0))
+    if form == "code":
+        return _read_code(reply, tools, config)
     native, calls = form == "native", reply.calls or reply.broken_calls
     if native and not calls and tools is not None and not tools.tools:
         return Turn()  # without tools there is no protocol to break
@@ -106,6 +109,29 @@ def read_action_reply(
     if found is None and turn.failure is None:
         found = _of_unknown_tool(reply.text, alone, tools)
     return found or turn
+
+
+def _read_code(reply: Reply, tools: Toolbox | None, config: ReadingConfig) -> Turn:
+    """Read a reply where there should be code: calls in the rest of the text prove nothing.
+
+    Args:
+        reply: The reply; its calls are those that its framework does not run as code.
+        tools: The functions that code may call.
+        config: How to read.
+    """
+    text, whole = reply.text, (0, len(reply.text))
+    if reply.calls:
+        name = reply.calls[0].name
+        message = f"`{name[:80]}` can only be called in code."
+        return Turn(failure=Failure(P.MALFORMED, message, whole, name))
+    if reply.holds_more or (tools is not None and not tools.tools):
+        return Turn()
+    if "<execute>" in text:
+        return _failed(P.TRUNCATED, "The code to execute is empty or cut off.", whole)
+    failure = replace(reply, broken_calls=()).read(tools, "native", config).failure
+    if failure is None or (failure.pattern is not P.NARRATED and text.strip()):
+        return Turn()
+    return Turn(failure=failure)
 
 
 def _of_unknown_tool(text: str, written: dict[str, Any], tools: Toolbox) -> Turn | None:

@@ -28,7 +28,8 @@ from loopmend.mending.policy import RetryPolicy
 from loopmend.mending.provider_errors import is_protocol_error, refuses_schema
 from loopmend.mending.requests import asks_to_see
 from loopmend.mending.schemas import action_schema, value_schema
-from loopmend.mending.steps import Ask, Done, GaveUp, NormalizationError, Retry, Step
+from loopmend.mending.standing import standing
+from loopmend.mending.steps import Ask, Done, GaveUp, Retry, Step
 from loopmend.mending.value_corrections import value_correction
 from loopmend.mending.value_replies import read_value_reply
 from loopmend.reading.json_reading import JsonReading
@@ -97,7 +98,7 @@ class Mending:
         """
         self.tools = toolbox_of(tools)
         self.form: Form = form
-        self.policy = policy or RetryPolicy()
+        self.policy = (policy or RetryPolicy()).with_tools(self.tools)
         self.wanted = schema_of(schema)
         has_form = self.wanted is not None or bool(self.tools and self.tools.tools)
         self.can_constrain = can_constrain and has_form
@@ -233,7 +234,7 @@ class Mending:
         self._heard.append(reply.said())
         # Who repeats it word for word, although it was not shown it again, will go on doing so.
         if self._attempt >= self.policy.max_retries or (again and self._dropped):
-            return self._gave_up(reply, failure)
+            return self._gave_up(reply, failure, own=words is not None)
         self._attempt += 1
         show = self.policy.shows(reply) and not again
         self._dropped = self._dropped or not show
@@ -306,13 +307,12 @@ class Mending:
             return done
         return self.refuse(reply, failure, words or found.words)
 
-    def _gave_up(self, reply: Reply, failure: Failure) -> GaveUp:
-        refused = tuple(self.refused)
-        # The first failure tells most: later ones are what the model made of its correction.
-        why = str(NormalizationError(refused[0], self._attempt))
+    def _gave_up(self, reply: Reply, failure: Failure, *, own: bool) -> GaveUp:
         said = "" if self._constraining and reply.text.lstrip().startswith("{") else reply.text
-        answer = said.strip() or why
-        return GaveUp(failure, self._attempt, answer, refused, reply.error, self._reading)
+        # What somebody's own parser refuses is refused.
+        stands = "" if own else standing(reply, failure, self.form)
+        refused, cause = tuple(self.refused), reply.error
+        return GaveUp(failure, self._attempt, said.strip(), refused, cause, self._reading, stands)
 
     # -- asking again
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Union
 from loopmend.errors import LoopmendError
 from loopmend.mending.messages import Message, NativeCall
 from loopmend.mending.policy import OnFailure
+from loopmend.mending.standing import CALLS_AT_FAULT
 from loopmend.reading.json_reading import JsonReading
 from loopmend.reading.turn import Failure, Turn
 
@@ -143,6 +144,31 @@ class GaveUp:
     """What the provider raised in place of the last reply."""
     reading: JsonReading | None = None
     """What could be read of the last reply, where you asked for a value by its schema."""
+    stands: str = ""
+    """The words of the last reply that are an answer all the same: more than a broken call."""
+
+    def __post_init__(self) -> None:
+        if not self.answer:
+            object.__setattr__(self, "answer", self.why)
+
+    @property
+    def runs_into_error(self) -> bool:
+        """Whether running the refused call tells the model what is wrong with it.
+
+        >>> from loopmend import Failure, FailurePattern
+        >>> failure = Failure(FailurePattern.UNKNOWN_TOOL, "Unknown tool `find`.", (0, 0))
+        >>> GaveUp(failure, 2, "").runs_into_error
+        True
+        """
+        return self.failure.pattern in CALLS_AT_FAULT
+
+    @property
+    def why(self) -> str:
+        """What to say in place of an answer.
+
+        The first failure tells most: later ones are what the model made of its correction.
+        """
+        return str(NormalizationError((*self.refused, self.failure)[0], self.retries))
 
     def report(self) -> dict[str, Any]:
         """Return plain data about what was refused, for an event or an agent's state."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from loopmend._rich import html_of
 from loopmend.contracts.planner import ActionCandidate, PlannedAction, TaskExecutionPlan
@@ -82,6 +82,24 @@ class AdvisedPlan:
     def selected_rationale(self) -> str:
         """Why the planner advises it."""
         return self.advised.selected_rationale
+
+    def data(self) -> dict[str, Any]:
+        """Return what an event tells of it, as JSON."""
+        return {
+            "selected": self.selected.value,
+            "rationale": self.selected_rationale,
+            "candidates": [
+                {
+                    "action": each.action.value,
+                    "confidence": each.confidence,
+                    "rationale": each.rationale,
+                    "source": source,
+                }
+                for each, source in zip(self.candidates, self.sources, strict=True)
+            ],
+            "differences": [difference.message for difference in self.differences],
+            "hints": list(self.hints),
+        }
 
     def _repr_html_(self) -> str:
         return html_of("plan", self)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from loopmend._arguments import not_text
-from loopmend.contracts.synthesis import extract_echo_fragments
+from loopmend.contracts.synthesis import (
+    REPETITION_STREAK,
+    extract_echo_fragments,
+    runs_of_words,
+)
 from loopmend.contracts.task_input import RetrievalMetrics, TaskStateInput, ToolSearchStats
 
 __all__ = ["observe_conversation", "response_skeleton"]
@@ -20,6 +25,8 @@ _HEADING: Final = re.compile(r"^#{1,6}\s", re.MULTILINE)
 # Where nobody knows how well retrieval went, there is no gap to look into.
 _UNKNOWN_RECALL: Final = RetrievalMetrics(budget_utilization=1.0)
 _TABLE: Final = re.compile(r"^\s{0,3}\|.*\|\s*$", re.MULTILINE)
+# These forms come from what is told: flights are listed each time, figures go into a table.
+_FORMED: Final = frozenset({"heading", "list", "table", "code"})
 
 
 def response_skeleton(text: str) -> str:
@@ -71,16 +78,28 @@ def observe_conversation(
     (('execution',), 'Creator')
     """
     recent = replies[-_RECENT:]
+    # Short replies are all alike in their structure, which says nothing.
+    long = [reply for reply in recent if len(reply) > _SHORT]
+    skeletons = [response_skeleton(reply) for reply in long]
+    # Replies of one structure are nothing to vary, and messages that get shorter are answers or a
+    # goodbye, unless the model goes round in circles: so many as set off a rule are told only then.
+    told = _RECENT if _repeats(long, skeletons) else REPETITION_STREAK - 1
     fields: dict[str, Any] = {
         "user_content": user_messages[-1] if user_messages else "",
         "intents": ("execution",) if tool_count else (),
         "retrieval_metrics": _UNKNOWN_RECALL,
         "tool_search_stats": ToolSearchStats(tool_count, tool_count) if tool_count else None,
-        # Short replies are all alike in their structure, which says nothing.
-        "recent_response_skeletons": [
-            response_skeleton(reply) for reply in recent if len(reply) > _SHORT
-        ],
-        "recent_user_message_lengths": [len(message) for message in user_messages[-_RECENT:]],
+        "recent_response_skeletons": skeletons[-told:],
+        "recent_user_message_lengths": [len(message) for message in user_messages[-told:]],
         "self_echo_fragments": extract_echo_fragments(recent),
     }
     return TaskStateInput(**{**fields, **known})
+
+
+def _repeats(replies: Sequence[str], skeletons: Sequence[str]) -> bool:
+    """Tell whether the latest replies are prose, each with a phrase of the one before."""
+    last = replies[-REPETITION_STREAK:]
+    formed = (_FORMED.intersection(each.split("+")) for each in skeletons[-REPETITION_STREAK:])
+    if len(last) < REPETITION_STREAK or any(formed):
+        return False
+    return all(earlier & later for earlier, later in pairwise(map(runs_of_words, last)))

@@ -37,6 +37,17 @@ class RosterMatch:
     names: tuple[str, ...] = ()
     """Those of the roster, in the order of the message."""
 
+    def before(self, name: str) -> RosterMatch:
+        """Return who is to act before somebody: what comes after a name is for after its work.
+
+        >>> RosterMatch(True, ("writer", "clerk", "critic")).before("clerk").names
+        ('writer',)
+        """
+        if name not in self.names:
+            return self
+        first = self.names[: self.names.index(name)]
+        return RosterMatch(self.explicit, first) if first else RosterMatch()
+
 
 def match_specialists(text: str, roster: Mapping[str, str]) -> RosterMatch:
     """Find the specialists that a message is addressed to: it starts with `@name`.

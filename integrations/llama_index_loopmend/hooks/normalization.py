@@ -4,45 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Any, Final, Literal, Union
 
+from llama_index.core.agent.react.output_parser import ReActOutputParser
 from llama_index.core.agent.workflow import AgentOutput
+from llama_index.core.agent.workflow.codeact_agent import EXECUTE_TOOL_NAME
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.output_parsers.base import OutputParserException
 from typing_extensions import override
 
-from llama_index_loopmend.decoding import remember_refusal
+from llama_index_loopmend.decoding import remember_refusal, takes_schema
 from llama_index_loopmend.events import ProtocolIssueEvent
 from llama_index_loopmend.hooks.protocol import Accept, After, Answer, AskAgain, Proceed, StepHook
-from llama_index_loopmend.hooks.replies import (
-    answered_by_framework,
-    is_fine,
-    judged,
-    made_of,
-    mending_of,
-    standing,
+from llama_index_loopmend.messages import (
+    output_like,
+    reply_of,
+    selection,
+    text_of,
+    with_calls,
+    without_calls,
 )
-from llama_index_loopmend.messages import reply_of, text_of, without_calls
-from llama_index_loopmend.parsers import Reading, TolerantReActOutputParser
-from llama_index_loopmend.steps import ENDED, OWN_WORDS, AgentStep
+from llama_index_loopmend.parsers import REACT_READING, Reading, TolerantReActOutputParser
+from llama_index_loopmend.steps import ENDED, HANDOFF, OWN_WORDS, AgentStep
 from loopmend import (
     Ask,
+    AskUser,
     Done,
     Failure,
     FailurePattern,
+    FinalAnswer,
     GaveUp,
     Mending,
-    NormalizationError,
+    ReadingConfig,
     Reply,
     RetryPolicy,
     StopReason,
+    ToolCall,
+    Turn,
 )
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
-from loopmend.mending import OnFailure, check_on_failure, refuses_schema
+from loopmend.mending import OnFailure, check_on_failure, is_clean, refuses_schema
+from loopmend.reading.quick import fits
+from loopmend.reading.response import is_unusual
 
-__all__ = ["NormalizationHook"]
+__all__ = ["NormalizationHook", "is_fine", "issue_of", "judged", "made_of", "mending_of"]
+
+Verdict = Union[Done, Ask, GaveUp, None]
+"""What to do about a reply; nothing if it is fine as it is."""
 
 _GAVE_UP: Final = "gave_up"
+_QUIET: Final = ReadingConfig(detect_signals=False)
+_NO_RETRIES: Final = RetryPolicy(0, salvage=False, constrain=False)
+_OWN_PARSERS: Final = (ReActOutputParser, TolerantReActOutputParser)
+# What `CodeActAgent` can call; it knows the second by this name only.
+_OF_CODE: Final = frozenset({EXECUTE_TOOL_NAME, HANDOFF})
 
 
 class NormalizationHook(StepHook):
@@ -85,8 +100,8 @@ class NormalizationHook(StepHook):
             ValueError: `max_retries` is negative, or an option is unknown.
         """
         check_on_failure(on_failure)
-        chosen = FailurePattern if patterns is None else map(FailurePattern, patterns)
-        self.policy = RetryPolicy(max_retries, salvage, constrain, patterns=frozenset(chosen))
+        chosen: Any = FailurePattern if patterns is None else patterns
+        self.policy = RetryPolicy(max_retries, salvage, constrain, patterns=chosen)
         """How far it goes."""
         self.on_failure = on_failure
         """What happens after the last retry."""
@@ -155,8 +170,9 @@ class NormalizationHook(StepHook):
     def _again(self, step: AgentStep, ask: Ask, output: AgentOutput) -> AskAgain:
         if (retry := ask.retry) is not None:  # otherwise why is known from before
             failure = self._mending(step).refused[-1]
-            step.refused.append({"text": text_of(output), "message": failure.message})
-            _tell(step, output, failure, "retry", retry.attempt, retry.correction)
+            text = text_of(output)
+            step.refused.append({"text": text, "message": failure.message})
+            _tell(step, text, failure, "retry", retry.attempt, retry.correction)
         # A refused reply is not shown again, so that there is the correction at most.
         words = "\n\n".join(message.content for message in ask.messages)
         return AskAgain(words, ask.schema)
@@ -166,18 +182,16 @@ class NormalizationHook(StepHook):
         failure = verdict.failure
         step.notes.note_issue(failure.pattern.value)
         step.notes.turn[_GAVE_UP] = True
-        _tell(step, output, failure, _GAVE_UP)
+        text = text_of(output)
+        _tell(step, text, failure, _GAVE_UP)
         if self.on_failure == "raise":
-            step.refused.append({"text": text_of(output), "message": failure.message})
-        made = answered_by_framework(output, failure)
+            step.refused.append({"text": text, "message": failure.message})
+        made = _run_into_error(verdict, output)
         if made is None:
-            answer = standing(step, output, failure)
-            stands = answer and step.pad.form != "react"
-            # The first failure tells most: later ones are what the model made of its correction.
-            why = str(NormalizationError(verdict.refused[0], verdict.retries))
-            made = output if stands else without_calls(output, answer or why)
+            stands = verdict.stands and step.pad.form != "react"
+            made = output if stands else without_calls(output, verdict.stands or verdict.why)
             made[ENDED] = StopReason.PARSE_FAIL.value
-            if not answer:
+            if not verdict.stands:
                 made[OWN_WORDS] = True
         chosen = verdict.concluded(self.on_failure, made)
         # The agent knows its own output, but not one that the model gave without it.
@@ -185,9 +199,115 @@ class NormalizationHook(StepHook):
         return Accept() if known else Accept(chosen)
 
 
+def issue_of(step: AgentStep, output: AgentOutput) -> str | None:
+    """Return what is wrong with a reply, where no hook mends it."""
+    made = [] if output.retry_messages else output.tool_calls
+    if made and all(fits(call.tool_name, call.tool_kwargs, step.toolbox) for call in made):
+        return None  # as in most steps
+    reply, read = reply_of(output), None
+    if step.pad.form == "react" and not (output.retry_messages or _has_own_say(step.agent)):
+        read = reply.read(step.toolbox, "text", REACT_READING)
+    if is_fine(step, output, reply, read):
+        return None
+    mending, _ = mending_of(step, _NO_RETRIES)
+    judged(step, mending, output, reply, read)
+    return mending.refused[-1].pattern.value if mending.refused else None
+
+
+def mending_of(step: AgentStep, policy: RetryPolicy) -> tuple[Mending, Ask]:
+    """Return what decides about the replies of a step, and what to ask at first."""
+    form, key = step.pad.form, step.pad.key
+    # What a parser or an agent of somebody's own makes of a reply, nobody else can tell.
+    known = (form == "native" and key is not None) or not _has_own_say(step.agent)
+    mending = Mending(
+        step.toolbox,
+        form,
+        policy=policy,
+        config=REACT_READING if form == "react" else _QUIET,
+        can_constrain=bool(policy.constrain) and known and takes_schema(step.agent.llm),
+        answer_label="Answer",
+    )
+    after_result = step.pad.after_result(step.held)
+    return mending, mending.start(step.user_text, after_tool_result=after_result)
+
+
+def _has_own_say(agent: Any) -> bool:
+    """Tell whether someone put in a parser, or an agent, of their own: what it refuses is refused.
+
+    >>> _has_own_say(object())
+    True
+    """
+    return type(getattr(agent, "output_parser", None)) not in _OWN_PARSERS
+
+
+def is_fine(step: AgentStep, output: AgentOutput, reply: Reply, read: Turn | None) -> bool:
+    """Tell quickly whether a reply is one that is used as it is: most are."""
+    if output.retry_messages or step.decoded:
+        return False
+    if step.pad.form == "native":
+        return is_clean(reply, step.toolbox)
+    if read is None or read.failure is not None or is_unusual(reply.finish_reason):
+        return False
+    return made_of(step, Done(read), output) is None
+
+
+def judged(
+    step: AgentStep, mending: Mending, output: AgentOutput, reply: Reply, read: Turn | None
+) -> Verdict:
+    """Return what to do about a reply; `read` is what the agent's parser read, if it is ours."""
+    form = step.pad.form
+    own = _has_own_say(step.agent)
+    if output.retry_messages and own:
+        turn = Reply(reply.text).read(step.toolbox, "text", _QUIET)
+        message = "The reply is not in the requested form."
+        failure = turn.failure or Failure(FailurePattern.MALFORMED, message, (0, len(reply.text)))
+        return mending.refuse(reply, failure, output.retry_messages[-1].content)
+    if form == "code" and reply.calls:
+        wrong = tuple(call for call in reply.calls if call.name not in _OF_CODE)
+        return mending.reply(replace(reply, calls=wrong)) if wrong else None
+    if (form == "react" and own) or (reply.holds_more and not reply.calls):
+        return None  # a picture or the like, which nobody here can judge
+    return mending.reply(reply, read)
+
+
+def made_of(step: AgentStep, done: Done, output: AgentOutput) -> AgentOutput | None:
+    """Return the output that a reply stands for, or `None` if it can be used as it is."""
+    turn = done.turn
+    if step.pad.form != "react":
+        if done.calls is None:
+            return None if done.content is None else without_calls(output, done.content)
+        text = text_of(output) if done.content is None else done.content
+        return with_calls(output, [selection(c.name, c.arguments, c.id) for c in done.calls], text)
+    calls = [action for action in turn.actions if isinstance(action, ToolCall)]
+    if calls:
+        made = [(call.tool_name, call.tool_kwargs) for call in output.tool_calls]
+        if made == [(call.name, call.arguments) for call in calls]:
+            return None
+        chosen = [selection(call.name, call.arguments) for call in calls]
+        return output_like(output, output.response, chosen)
+    if not (output.retry_messages or step.decoded) and turn.dialect != "contract":
+        return None
+    said = turn.actions[0] if turn.actions else None
+    if isinstance(said, AskUser):
+        return without_calls(output, said.question)
+    text = said.content if isinstance(said, FinalAnswer) else text_of(output).strip()
+    return without_calls(output, text)
+
+
+def _run_into_error(verdict: GaveUp, output: AgentOutput) -> AgentOutput | None:
+    """Return an output whose calls LlamaIndex answers with what is wrong with them."""
+    failure = verdict.failure
+    if not verdict.runs_into_error:
+        return None
+    if output.tool_calls or not output.retry_messages or failure.tool is None:
+        return output if output.tool_calls else None
+    given = {} if failure.call is None else failure.call.arguments
+    return output_like(output, output.response, [selection(failure.tool, given)])
+
+
 async def _accepted(step: AgentStep, output: AgentOutput, reply: Reply, done: Done) -> Accept:
     if done.outcome == "made":
-        _tell(step, output, done.refused[-1], "salvaged")
+        _tell(step, reply.text, done.refused[-1], "salvaged")
     made = made_of(step, done, output)
     said = output.tool_calls or reply.text.strip() or reply.holds_more
     if made is None and not said and step.pad.after_result(step.held):
@@ -200,7 +320,7 @@ async def _accepted(step: AgentStep, output: AgentOutput, reply: Reply, done: Do
 
 def _tell(  # noqa: PLR0913, PLR0917 - what an event tells
     step: AgentStep,
-    output: AgentOutput,
+    text: str,
     failure: Failure,
     outcome: str,
     attempt: int = 0,
@@ -212,7 +332,7 @@ def _tell(  # noqa: PLR0913, PLR0917 - what an event tells
             pattern=failure.pattern.value,
             message=failure.message,
             attempt=attempt,
-            text=text_of(output),
+            text=text,
             correction=words,
             outcome=outcome,
             current_agent_name=step.agent_name,

@@ -5,29 +5,34 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from itertools import takewhile
-from typing import Any, Final, Literal, Union
+from typing import Any, Final, Literal, Union, get_args
 
 from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from typing_extensions import override
 
 from llama_index_loopmend.events import PlanEvent
-from llama_index_loopmend.hooks.facts import Facts, best_score, can_inspect, failures_in_a_row
-from llama_index_loopmend.hooks.normalization import NormalizationHook
+from llama_index_loopmend.hooks.facts import (
+    Breakers,
+    Budget,
+    best_score,
+    can_inspect,
+    conversation,
+    failures_in_a_row,
+)
+from llama_index_loopmend.hooks.normalization import NormalizationHook, issue_of
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
-from llama_index_loopmend.hooks.providers import Breakers, Budget
-from llama_index_loopmend.hooks.replies import issue_of
 from llama_index_loopmend.steps import HANDOFF, PLAN, AgentStep
 from loopmend import AdvisedPlan, FailurePattern, Planner
 from loopmend._arguments import require_int
 from loopmend.breaker import Breaker
 from loopmend.contracts import PlannedAction
-from loopmend.planning import RosterMatch, action_in_words, match_specialists
+from loopmend.planning import RosterMatch, match_specialists
+from loopmend.planning.conduct import COMPOSES, GO_ON, Conduct, Mode, conduct
+from loopmend.planning.facts import Facts
 
 __all__ = ["Compose", "Inspect", "Match", "Observe", "PlannerStepHook"]
 
-Mode = Literal["enforce", "advise", "observe"]
 Told = Union[str, None]
 Inspect = Callable[[AgentStep], Union[Told, Awaitable[Told]]]
 """Looks deeper into memory, and returns what the model should know, or `None`."""
@@ -38,9 +43,7 @@ Observe = Callable[[AgentStep], Mapping[str, Any]]
 Match = Callable[[str, Mapping[str, str]], Union[RosterMatch, Awaitable[RosterMatch]]]
 """Finds the specialists that a message asks for."""
 
-_MODES: Final = ("enforce", "advise", "observe")
-_GO_ON: Final = (PlannedAction.CONTINUE_CENTRALIZED, PlannedAction.ANSWER_DIRECTLY)
-_COMPOSES: Final = (PlannedAction.COMPOSE_SKILL, PlannedAction.COMPOSE_SUBAGENT)
+_MODES: Final = get_args(Mode)
 _DELEGATED: Final = "delegated"
 _LONGEST_MEMORY: Final = 8_000
 _PLENTY: Final = 2_000  # tokens, from which on the contract feels no pressure
@@ -120,15 +123,18 @@ class PlannerStepHook(StepHook):
     async def before(self, step: AgentStep) -> Before:
         """Plan the step, and act on the plan."""
         facts, planned, stands = await self._plan(step)
-        if stands and planned.selected in _GO_ON and not self._hints:
+        if stands and planned.selected in GO_ON and not self._hints:
             return None  # told with the step that it was made for
-        decision, done, advice = await self._act(step, planned)
-        told = list(decision.notes) if isinstance(decision, Proceed) else []
-        if not stands or done or told:
-            event = _event(facts, planned)
-            event |= {"done": done, "told": told, "advice": advice}
-            event["current_agent_name"] = step.agent_name
-            step.local[PLAN] = event
+        decision, wanted = await self._act(step, planned)
+        if not stands or wanted.done or wanted.notes:
+            event = step.local[PLAN] = {
+                "known": facts.data(),
+                **planned.data(),
+                "done": wanted.done,
+                "told": list(wanted.notes),
+                "advice": wanted.advice,
+                "current_agent_name": step.agent_name,
+            }
             step.tell(PlanEvent(**event))
         return decision
 
@@ -160,7 +166,8 @@ class PlannerStepHook(StepHook):
         pressed = None if left is None else min(left, _PLENTY)
         said = said if said is None else str(said)
         where = step.agent_name, step.toolbox, turn.get(_DELEGATED), said
-        seen = where, step.notes.issue, pressed, score, failing, known
+        issue, streak = noted = step.notes.issue
+        seen = where, noted, pressed, score, failing, known
         # A rule of the user's own may look at anything, so that it is asked each time.
         fresh = not step.iteration or bool(self._planner.rules)
         latest: tuple[Any, ...] = () if fresh else step.run.get(self, ())
@@ -171,7 +178,7 @@ class PlannerStepHook(StepHook):
         breaker = None if told else self._breakers.is_open(step)
         if stands and latest[2].breaker_open == breaker:
             return latest[2], latest[3], True
-        tools, (issue, streak) = step.toolbox, step.notes.issue
+        tools = step.toolbox
         facts = Facts(
             tools=len(tools.tools) - (HANDOFF in tools.tools),
             mcp_tools=tools.mcp,
@@ -187,7 +194,13 @@ class PlannerStepHook(StepHook):
             authority=said,
         )
         inspects = self._inspect is not None or can_inspect(step)
-        task = facts.task(step, inspects=inspects, **known)
+        task = facts.task(
+            *conversation(step),
+            tool_count=len(step.tools),
+            streams=step.agent.streaming,
+            inspects=inspects,
+            **known,
+        )
         mistake = None if issue is None else FailurePattern(issue)
         planned = self._planner.advise(task, form=step.pad.form, mistake=mistake)
         step.run[self] = seen, found, facts, planned
@@ -205,42 +218,31 @@ class PlannerStepHook(StepHook):
             found = self._match(*asked)
             found = await found if inspect.isawaitable(found) else found
             memo = step.run[self, _DELEGATED] = asked, found
-        named = memo[1].names
-        # What comes after the agent's own name is for after its own work.
-        first = list(takewhile(lambda name: name != step.agent_name, named))
-        if len(first) < len(named) and not first:
-            return RosterMatch()
-        names = tuple(name for name in first if name in step.roster and name not in delegated)
-        return RosterMatch(memo[1].explicit, names)
+        match = memo[1].before(step.agent_name)
+        names = (name for name in match.names if name in step.roster and name not in delegated)
+        return RosterMatch(match.explicit, tuple(names))
 
-    async def _act(
-        self, step: AgentStep, planned: AdvisedPlan
-    ) -> tuple[Before, str | None, str | None]:
-        """Return what to do, the same in words, and an advice to the developer."""
-        action = planned.selected
-        hints = list(planned.hints) if self._hints else []
-        advice = None
-        if action in _COMPOSES and self._compose is None:
-            advice = f"{planned.selected_rationale}. Pass `compose=` to have it made."
-        if not self.acts:
-            advised = self.mode == "advise" and action not in _GO_ON
-            notes = [_advised(planned)] if advised else []
-            return _proceed([*notes, *hints]), None, advice
-        if action is PlannedAction.RETURN_BLOCKER:
+    async def _act(self, step: AgentStep, planned: AdvisedPlan) -> tuple[Before, Conduct]:
+        """Do what the plan says, and return what that is."""
+        turn = step.notes.turn
+        delegated = turn.get(_DELEGATED, ())
+        wanted = conduct(
+            planned,
+            self.mode,
+            hints=self._hints,
+            roster=[name for name in step.roster if name not in delegated],
+            composes=self._compose is not None,
+        )
+        if wanted.answer is not None:
             self._breakers.give_back(step)
-            text = f"Stopped: {planned.selected_rationale.rstrip('.')}."
-            return Answer(text), "answered without asking the model", None
-        delegated = step.notes.turn.get(_DELEGATED, ())
-        fit = (name for name in planned.input.fit_agent_names if name not in delegated)
-        target = next((name for name in fit if name in step.roster), None)
-        if action is PlannedAction.DELEGATE_TO_SPECIALIST and target is not None:
-            step.notes.turn[_DELEGATED] = [*delegated, target]
-            over = HandOver(target, planned.selected_rationale)
-            return over, f"handed over to {target}", None
-        notes = [] if planned.correction is None else [planned.correction]
-        done = "named the mistake" if notes else None
-        made, found = await self._looked(step, planned)
-        return _proceed([*notes, *hints, *found]), made or done, advice
+            return Answer(wanted.answer), wanted
+        if wanted.to is not None:
+            turn[_DELEGATED] = [*delegated, wanted.to]
+            return HandOver(wanted.to, planned.selected_rationale), wanted
+        done, found = await self._looked(step, planned) if self.acts else (None, [])
+        if done is not None:
+            wanted = replace(wanted, done=done, notes=(*wanted.notes, *found))
+        return Proceed(wanted.notes) if wanted.notes else None, wanted
 
     async def _looked(self, step: AgentStep, planned: AdvisedPlan) -> tuple[str | None, list[str]]:
         """Look into memory or have something made, once a turn, and return what came of it."""
@@ -252,40 +254,11 @@ class PlannerStepHook(StepHook):
             if not found or any(found in (text or "") for text in shown):
                 return "found nothing new in memory", []
             return "looked into memory", [f"From memory:\n{found[:_LONGEST_MEMORY]}"]
-        if action in _COMPOSES and self._compose is not None and not turn.get("composed"):
+        if action in COMPOSES and self._compose is not None and not turn.get("composed"):
             turn["composed"] = True
             made = await _awaited(self._compose(step, planned))
             return "composed", [made] if made else []
         return None, []
-
-
-def _event(facts: Facts, planned: AdvisedPlan) -> dict[str, Any]:
-    return {
-        "known": facts.data(),
-        "selected": planned.selected.value,
-        "rationale": planned.selected_rationale,
-        "candidates": [
-            {
-                "action": each.action.value,
-                "confidence": each.confidence,
-                "rationale": each.rationale,
-                "source": source,
-            }
-            for each, source in zip(planned.candidates, planned.sources, strict=True)
-        ],
-        "differences": [difference.message for difference in planned.differences],
-        "hints": list(planned.hints),
-    }
-
-
-def _proceed(notes: list[str]) -> Proceed | None:
-    return Proceed(tuple(notes)) if notes else None
-
-
-def _advised(planned: AdvisedPlan) -> str:
-    """Say what the plan would do, to a model that is free to do otherwise."""
-    why = planned.selected_rationale.rstrip(".")
-    return f"Suggested next step: {action_in_words(planned.selected)}. {why}."
 
 
 async def _awaited(value: Told | Awaitable[Told]) -> Told:

@@ -68,6 +68,34 @@ def test_observed() -> None:
     assert observe_conversation([]) == TaskStateInput("", retrieval_metrics=unknown)
 
 
+ASKS = "Once you have the number of the reservation, I can change the flight to {}."
+LISTS = "Here are all the flights that leave on that day from Oslo:\n- {}\n- SK4108"
+
+
+@pytest.mark.parametrize(
+    ("replies", "hints"),
+    [
+        ([ASKS.format(day) for day in ("Monday", "Tuesday", "Friday")], 2),
+        ([ASKS.format("Monday"), "The fare has no refund, as it is the cheapest one there is."], 0),
+        ([LISTS.format(flight) for flight in ("SK4035", "SK4041", "SK4049")], 0),
+        (["Your seat is by the window, in the row behind the wing, as you like it."] * 2, 0),
+        (
+            [
+                "The fare of that flight has no refund, because it is the cheapest one there is.",
+                "You may take two pieces of luggage with you, and each of them may weigh 20 kg.",
+                "Breakfast comes with the ticket, and so does a seat that you can choose online.",
+            ],
+            0,
+        ),
+    ],
+)
+def test_hints_are_for_who_goes_round_in_circles(replies: list[str], hints: int) -> None:
+    """Prose may be built alike, lists have to be, and short messages may be answers."""
+    users = ["I want to change my flight, please", "I do not have it here", "Is there no way?"]
+    known = observe_conversation([*users, "So?"], replies, tool_count=1)
+    assert len(plan_hints(synthesize_task_state(known))) == hints
+
+
 def test_with_tools_a_turn_is_a_task() -> None:
     """Without tools it is talk."""
     selected = []

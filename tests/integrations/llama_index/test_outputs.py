@@ -14,16 +14,14 @@ from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.tools import ToolSelection
 
-from llama_index_loopmend.hooks.replies import is_fine, judged, made_of
+from llama_index_loopmend.hooks.normalization import is_fine, judged, made_of
 from llama_index_loopmend.messages import (
     calling,
     chat_messages,
     core_messages,
-    finish_reason_of,
     reply_of,
     selection,
     text_of,
-    tokens_of,
 )
 from llama_index_loopmend.schemas import toolbox
 from llama_index_loopmend.scratchpads import (
@@ -34,6 +32,7 @@ from llama_index_loopmend.scratchpads import (
 )
 from loopmend import Done, Mending, Message
 from loopmend.mending import NativeCall
+from loopmend.traces.readers.values import finish_of, tokens_of
 from loopmend.traces.trace import Tokens
 from tests.core.strategies import emitted_text
 from tests.integrations.llama_index.agents import ACT, FINISH, TOOLS, recorded
@@ -234,7 +233,7 @@ def test_refused_replies_are_part_of_a_trace() -> None:
 )
 def test_why_a_provider_stopped(raw: Any, reason: str | None) -> None:
     """The reason is found wherever providers put it, and only a text is one."""
-    assert finish_reason_of(raw) == reason
+    assert finish_of(raw) == reason
 
 
 @pytest.mark.parametrize(

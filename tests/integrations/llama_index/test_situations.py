@@ -158,9 +158,9 @@ def test_rule_9_replies_that_are_all_alike() -> None:
 
 def test_rule_10_messages_that_get_shorter() -> None:
     """That is told in the event, and the prompt stays as it is."""
-    said = ["Tell me all there is to know about the fjords of Norway", "And the rest of it?"]
-    memory = buffer(*[each for text in said for each in (user(text), assistant("Sure."))])
+    said = ["Tell me all there is to know about the fjords", "And the rest of it, please?", "More?"]
+    memory = buffer(*[each for text in said for each in (user(text), assistant(LONG))])
     agent = planned("function", "3")
-    done = run(agent, "Go on", memory=memory)
-    assert done.plans[0].hints[0].startswith("The user's messages are getting shorter.")
+    done = run(agent, "Go", memory=memory)
+    assert done.plans[0].hints[1].startswith("The user's messages are getting shorter.")
     assert "getting shorter" not in shown(agent.llm)

@@ -16,10 +16,12 @@ __all__ = [
     "as_text",
     "decoded",
     "finish_in",
+    "finish_of",
     "first",
     "get",
     "parsed",
     "tokens_in",
+    "tokens_of",
 ]
 
 _DECODE: Final = json.JSONDecoder().decode
@@ -28,11 +30,11 @@ _TWICE: Final = 3
 _STARTS: Final = ("{", "[", '"')
 _INPUT: Final = (
     *("prompt_tokens", "input_tokens", "inputTokens", "promptTokens", "prompt_token_count"),
-    *("promptTokenCount", "input"),
+    *("promptTokenCount", "prompt_eval_count", "input"),
 )
 _OUTPUT: Final = (
     *("completion_tokens", "output_tokens", "outputTokens", "completionTokens"),
-    *("candidates_token_count", "candidatesTokenCount", "output"),
+    *("candidates_token_count", "candidatesTokenCount", "eval_count", "output"),
 )
 FINISHES: Final = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
 """Where providers say why a reply ended."""
@@ -112,6 +114,29 @@ def tokens_in(usage: Any) -> Tokens | None:
         return None
     counts = [_number(first(usage, *names)) for names in (_INPUT, _OUTPUT)]
     return None if counts == [None, None] else Tokens(counts[0] or 0, counts[1] or 0)
+
+
+def tokens_of(response: Any) -> Tokens | None:
+    """Return the tokens that a provider's response, a mapping or an object, counts anywhere.
+
+    >>> tokens_of({"usage": {"prompt_tokens": 12, "completion_tokens": 3}})
+    Tokens(input=12, output=3)
+    """
+    for held in (get(response, "usage"), get(response, "usage_metadata"), response):
+        counts = [_number(first(held, *names)) for names in (_INPUT, _OUTPUT)]
+        if counts != [None, None]:
+            return Tokens(counts[0] or 0, counts[1] or 0)
+    return None
+
+
+def finish_of(response: Any) -> str | None:
+    """Return why a provider's response says that it ended, in any of the usual places.
+
+    >>> finish_of({"choices": [{"finish_reason": "length"}]})
+    'length'
+    """
+    held = as_list(first(response, "choices", "candidates"))
+    return finish_in(held[0] if held else response)
 
 
 def _number(value: Any) -> int | None:

@@ -1,0 +1,50 @@
+"""What a model stands by when nobody asks it again: an answer, if it is more than a broken call."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from loopmend.contracts.actions import ToolCall, parse_action
+from loopmend.errors import ActionParseError
+from loopmend.mending.corrections import Form
+from loopmend.mending.messages import Reply
+from loopmend.reading.turn import Failure, FailurePattern
+
+__all__ = ["CALLS_AT_FAULT", "standing"]
+
+P: Final = FailurePattern
+CALLS_AT_FAULT: Final = frozenset({P.UNKNOWN_TOOL, P.BAD_ARGUMENTS})
+"""What is wrong with a whole call: whoever runs it gets an error that the model can read."""
+# What holds a call that is broken or not finished.
+_BROKEN: Final = frozenset({P.EMPTY, P.MALFORMED, P.MISSING_INPUT, P.TRUNCATED})
+# Where calls are asked for as text, these are what is left of one.
+_FORMAL: Final = _BROKEN | CALLS_AT_FAULT | {P.ACTION_AND_ANSWER, P.TEMPLATE_ECHO}
+_ACTION: Final = re.compile(r"^[^\w\n]*Action(?: Input)? *:", re.MULTILINE | re.IGNORECASE)
+_LABEL: Final = re.compile(r"\s*(?:Thought|(?:Final )?Answer):", re.IGNORECASE)
+
+
+def standing(reply: Reply, failure: Failure, form: Form) -> str:
+    r"""Return the words of a refused reply that are an answer all the same; empty if none are.
+
+    >>> failure = Failure(FailurePattern.NARRATED, "Nothing is called.", (0, 0))
+    >>> standing(Reply("Thought: I would look in Norway."), failure, "react")
+    'I would look in Norway.'
+    """
+    text, pattern = reply.text, failure.pattern
+    if reply.calls or reply.broken_calls:
+        return ""
+    if form != "react":
+        return "" if pattern in _BROKEN or _is_call(text, pattern) else text
+    if pattern in _FORMAL or _ACTION.search(text):
+        return ""
+    label = _LABEL.match(text)
+    return text[label.end() if label else 0 :].strip()
+
+
+def _is_call(text: str, pattern: FailurePattern) -> bool:
+    """Tell whether a text is nothing but the contract's JSON of a call that does not fit."""
+    try:
+        return pattern in CALLS_AT_FAULT and isinstance(parse_action(text), ToolCall)
+    except ActionParseError:
+        return False
