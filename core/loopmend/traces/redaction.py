@@ -12,7 +12,8 @@ from typing import Any, Final, TypeVar
 from loopmend._json import MAX_DEPTH
 from loopmend.reading.turn import Failure, Repair, Turn
 from loopmend.traces.secret_names import Rule, rule_of
-from loopmend.traces.secret_places import Place, merged, places_of_secrets
+from loopmend.traces.secret_places import merged, places_of_secrets
+from loopmend.traces.secret_shapes import Place
 from loopmend.traces.trace import Step, Trace
 
 __all__ = ["Redactor", "redact_secrets"]
