@@ -86,10 +86,13 @@ class _Draft(Draft):
     @override
     def observe(self, result: Observation) -> None:
         """Take a result; a graph tells it once more, and does not know how long it took."""
-        known = (o for o in self.observations if o.call_id is not None)
-        before = next((o for o in known if o.call_id == result.call_id), None)
-        if before is not None and before.seconds is not None:
-            result = replace(result, seconds=before.seconds)
+        for before in self.observations:
+            if before.call_id is not None and before.call_id == result.call_id:
+                took = result.seconds if before.seconds is None else before.seconds
+                result = replace(result, seconds=took)
+                if result == before:
+                    return
+                break
         super().observe(result)
 
     def unanswered(self, name: str) -> str | None:
@@ -227,7 +230,7 @@ def _steps(drafts: list[_Draft], *, native: bool) -> Iterator[Step]:
             tokens=tokens_of(draft.run.result),
             seconds=draft.run.seconds if draft.run.kind == "model" else None,
             agent=None if draft.owner is None else draft.owner.agent_name,
-            id=str(draft.run.id),
+            id=draft.id,
             finish=finish,
         )
 
