@@ -133,8 +133,9 @@ def test_line_ends_decide_nothing(text: str) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\n \n", "  "])
 def test_blanks_at_the_end_decide_nothing(end: str) -> None:
-    """A call that is cut off in a key is one with blanks behind it too; found by `make fuzz`."""
-    for text in (']<call>{"name":"","', '<tool_call>{"name":"f","a'):
+    """What is cut off in a key or a comment is so with blanks behind too; found by `make fuzz`."""
+    cut = (']<call>{"name":"","', '<tool_call>{"name":"f","a', "[{//\nname:''}\n//<think>]")
+    for text in cut:
         plain, other = (read_turn(each, tools=["search", "f"]) for each in (text, text + end))
         assert plain.failure is not None
         assert other.failure is not None
