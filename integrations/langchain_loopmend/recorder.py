@@ -112,11 +112,12 @@ class TraceRecorder(KeptTraces, _Handler):
         kind: Kind = "parser" if kwargs.get("run_type") == "parser" else "chain"
         name = str(kwargs.get("name") or "")
         told, tags = kwargs.get("metadata") or {}, kwargs.get("tags")
-        self._runs.start(run_id, kwargs.get("parent_run_id"), kind, name, inputs, told=told)
+        parent = kwargs.get("parent_run_id")
+        run, recording = self._runs.start(run_id, parent, kind, name, inputs, told=told)
         if name == "AgentExecutor":
             self._runs.mark(run_id, "agent_executor")
         elif tags and any(tag.startswith("graph:step:") for tag in tags):
-            self._runs.mark_node(run_id, name, inputs, told)
+            self._runs.mark_node(run, recording, inputs, told)
 
     @_guarded
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:

@@ -21,10 +21,11 @@ from langchain_loopmend.run_values import (
 )
 from langchain_loopmend.runs import Note, Recording, Run, error_of, is_fault
 from loopmend import FailurePattern, ReadingConfig, read_turn
+from loopmend.reading.response import is_unusual
 from loopmend.reading.turn import Turn
 from loopmend.traces.readers.draft import Draft
 from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall
-from loopmend.traces.unread import MOST_READ, cap_note
+from loopmend.traces.unread import MOST_READ, UNREAD, cap_note
 
 __all__ = ["trace_of"]
 
@@ -76,13 +77,22 @@ class _Draft(Draft):
             self.text, self.calls = text_of(self.reply), calls_in(self.reply)
         self.native = bool(self.calls)
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether it is calls and nothing else, so that reading it tells nothing new."""
+        broken = getattr(self.reply, "invalid_tool_calls", None)
+        return self.native and not self.text and not broken and self.error is None
+
     @override
     def observe(self, result: Observation) -> None:
         """Take a result; a graph tells it once more, and does not know how long it took."""
-        known = (o for o in self.observations if o.call_id is not None)
-        before = next((o for o in known if o.call_id == result.call_id), None)
-        if before is not None and before.seconds is not None:
-            result = replace(result, seconds=before.seconds)
+        for before in self.observations:
+            if before.call_id is not None and before.call_id == result.call_id:
+                took = result.seconds if before.seconds is None else before.seconds
+                result = replace(result, seconds=took)
+                if result == before:
+                    return
+                break
         super().observe(result)
 
     def unanswered(self, name: str) -> str | None:
@@ -201,8 +211,12 @@ def _steps(drafts: list[_Draft], *, native: bool) -> Iterator[Step]:
         earlier = before.get(draft.owner)
         before[draft.owner] = draft
         after_result = earlier is not None and bool(earlier.observations)
-        turn = _read(draft, native=native, after_result=after_result)
-        pattern = None if turn is None or turn.failure is None else turn.failure.pattern
+        finish = finish_reason(getattr(draft.reply, "response_metadata", None))
+        turn, pattern = None, None
+        silent = draft.is_silent and not is_unusual(finish)
+        if not silent:
+            turn = _read(draft, native=native, after_result=after_result)
+            pattern = None if turn is None or turn.failure is None else turn.failure.pattern
         if turn is not None and draft.error is not None and pattern in _UNREADABLE:
             turn = replace(turn, failure=None)  # the parser has the say, and told it
         yield Step(
@@ -211,13 +225,13 @@ def _steps(drafts: list[_Draft], *, native: bool) -> Iterator[Step]:
             calls=draft.calls,
             observations=draft.observations,
             answer=None if pattern in _NO_ANSWER else draft.answer,
-            turn=turn,
+            turn=UNREAD if silent else turn,
             error=draft.error,
             tokens=tokens_of(draft.run.result),
             seconds=draft.run.seconds if draft.run.kind == "model" else None,
             agent=None if draft.owner is None else draft.owner.agent_name,
-            id=str(draft.run.id),
-            finish=finish_reason(getattr(draft.reply, "response_metadata", None)),
+            id=draft.id,
+            finish=finish,
         )
 
 

@@ -160,7 +160,7 @@ def tools_in(params: Any) -> tuple[str, ...] | None:
 
 def ids_in(given: Any) -> frozenset[str]:
     """Return the ids of the messages that a node is given or a model is asked."""
-    messages = _field(given, "messages") or given
+    messages = given if isinstance(given, list) else _field(given, "messages") or given
     if isinstance(messages, list) and messages and isinstance(messages[0], list):
         messages = messages[0]  # a model is asked with a list for each prompt
     many = messages if isinstance(messages, (list, tuple)) else ()
@@ -169,8 +169,9 @@ def ids_in(given: Any) -> frozenset[str]:
 
 def results_in(output: Any) -> Iterator[ToolMessage]:
     """Yield the tools' results that a graph's node returns, in whatever form."""
-    if isinstance(output, ToolMessage):
-        yield output
+    if isinstance(output, BaseMessage):
+        if isinstance(output, ToolMessage):
+            yield output
     elif isinstance(output, (list, tuple)):
         for one in output:
             yield from results_in(one)
@@ -206,4 +207,5 @@ def _as_text(value: Any) -> str:
 
 
 def _field(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
+    # A `dict` is asked for first: to ask whether something is a mapping takes ten times as long.
+    return value.get(key) if isinstance(value, (dict, Mapping)) else getattr(value, key, None)

@@ -84,7 +84,12 @@ class Run:
     @property
     def is_aside(self) -> bool:
         """Whether a middleware does it for itself, such as a summary, and not for the agent."""
-        return any(_starts_an_aside(run) for run in self.upwards())
+        run = self
+        while run.parent is not None:
+            if _starts_an_aside(run, run.parent):
+                return True
+            run = run.parent
+        return False
 
     @property
     def is_strange(self) -> bool:
@@ -119,7 +124,7 @@ class Recording:
 
     root: Run
     given: Any
-    open: set[UUID] = field(default_factory=set)
+    open: set[Run] = field(default_factory=set)
     facts: list[Union[Run, Note]] = field(default_factory=list)
     """Models' and tools' runs as they started, and notes as they came."""
     asked: Any = None
@@ -213,9 +218,10 @@ class OpenRuns:
                 recording = self._roots[id] = Recording(run, given)
             else:
                 recording = above[1]
-            recording.open.add(id)
+            recording.open.add(run)
             self._runs[id] = run, recording
-            run.marked = not _MARKS.isdisjoint(told or ())
+            if told:
+                run.marked = not _MARKS.isdisjoint(told)
             if kind == "tool":
                 run.given, run.call_id = given, call_id
             elif kind == "model":
@@ -236,24 +242,27 @@ class OpenRuns:
 
     def mark(self, id: UUID, framework: str) -> None:
         """Remember that a run is an agent; the outermost one starts first."""
+        run, recording = self._runs.get(id, (None, None))
+        if run is not None and recording is not None:
+            self._mark(run, recording, framework)
+
+    def _mark(self, run: Run, recording: Recording, framework: str) -> None:
+        if run.framework is not None:
+            return
         with self._lock:
-            run, recording = self._runs.get(id, (None, None))
-            if run is None or recording is None or run.framework is not None:
-                return
             run.framework = framework
             recording.agent = recording.agent or run
 
-    def mark_node(self, id: UUID, name: str, given: Any, told: dict[str, Any]) -> None:
+    def mark_node(self, run: Run, recording: Recording, given: Any, told: dict[str, Any]) -> None:
         """Remember that a run is a graph's node, and its parent a graph."""
-        run = self._runs[id][0]
-        run.node = str(told.get("langgraph_node", name))
+        run.node = str(told.get("langgraph_node", run.name))
         made = told.get("ls_integration") == "langchain_create_agent"
         if made:
             run.messages = ids_in(given)
         if run.parent is not None:
             # Older versions do not say who made the graph, but name the node in this way.
             made = made or run.node == "model"
-            self.mark(run.parent.id, "create_agent" if made else "langgraph")
+            self._mark(run.parent, recording, "create_agent" if made else "langgraph")
 
     def note(self, id: UUID, value: Any) -> None:
         """Remember something that was told about a run; an error of a parser counts once."""
@@ -288,7 +297,7 @@ class OpenRuns:
             run, recording = self._runs.pop(id, (None, None))
             if run is None or recording is None:
                 return None  # it outlived its root, or started before we listened
-            recording.open.discard(id)
+            recording.open.discard(run)
             run.seconds = self._clock() - run.started
             run.error = error
             if run is not recording.root:
@@ -302,8 +311,8 @@ class OpenRuns:
             return recording
 
     def _forget(self, recording: Recording) -> None:
-        for id in recording.open:
-            self._runs.pop(id, None)
+        for run in recording.open:
+            self._runs.pop(run.id, None)
 
 
 def is_fault(error: BaseException | None) -> TypeGuard[BaseException]:
@@ -335,13 +344,11 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__
 
 
-def _starts_an_aside(run: Run) -> bool:
+def _starts_an_aside(run: Run, parent: Run) -> bool:
     """Tell whether a run is the first of what a middleware of `create_agent` does for itself."""
-    agent, parent = run.agent, run.parent
-    if agent is None or parent is None:
-        return False
     if run.kind == "model" and (place := run.place) is not None and place.node == "tools":
         # A model that no tool asks is asked around one.
-        return agent.framework == "create_agent"
+        agent = run.agent
+        return agent is not None and agent.framework == "create_agent"
     hooked = parent.node is not None and parent.node.rpartition(".")[2] in _HOOKS
-    return hooked or (run.marked and not parent.marked)
+    return (hooked or (run.marked and not parent.marked)) and run.agent is not None

@@ -26,6 +26,8 @@ SHARED = Path(__file__).parents[3] / "shared" / "corpus" / "outputs"
 SLOW = 2.0
 """Seconds that no text of a few kilobytes may take."""
 MOST_SHOWN = 20
+REPORTED = 100_000
+"""After so many executions it says how far it is, for whoever has to end it early."""
 
 
 def main(arguments: list[str]) -> int:
@@ -52,6 +54,8 @@ def _at_random(names: list[str], seconds: float, seed: int) -> int:
     with suppress(KeyboardInterrupt):  # what was tried until then is told
         while time.monotonic() < deadline:
             text = _text(chance, seeds)
+            if sum(runs.values()) % REPORTED < len(names):
+                print(f"{sum(runs.values()):,} executions so far", flush=True)
             for name in names:
                 drawn = chance.random()
                 said = failure_of(TARGETS[name], text, drawn)

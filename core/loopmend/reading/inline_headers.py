@@ -75,7 +75,8 @@ def _stands_for_itself(  # noqa: PLR0913, PLR0917 - what stands around a word
     if lead.endswith(('"', "'", "\u201c", "(", "`")):
         return False
     line = text[max(text.rfind("\n", 0, body) + 1, body - LONGEST_NAME) : body - len(word) - 1]
-    if line.count('"') % 2 or _OPEN_QUOTE.search(line):
+    quotes = "'" in line or "\u2018" in line or "\u201c" in line
+    if line.count('"') % 2 or (quotes and _OPEN_QUOTE.search(line)):
         return False
     after_sentence = _SENTENCE_END.search(before) is not None or not lead
     if role is Role.ANSWER:

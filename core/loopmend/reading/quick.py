@@ -58,7 +58,7 @@ _SIGN: Constant = re.compile(r"[^ \n\t!#$%)*+,\-./0-9;@A-Z\\\]^_a-z}]")
 _PLAN: Constant = re.compile(
     r"\b(?:i\s+(?:will|am|shall|need|have|must|should|would|can|could)\b"
     r"|we\s+(?:will|need|should)\b|let\s+(?:me|us)\b|allow\s+me\b|lemme\b|gonna\b|gotta\b|while\s+i\b|(?:going|time|need|about)\s+to\b|(?:now|for you|repeat|action|hold on|wait)\b"
-    r"|ich\b|lass\b|laisse|je\b|voy\b|vou\b|deixe|sto\b|vado\b|lasciami\b|ik\b|laat\b)"
+    r"|(?:im|ill|lets)\b|ich\b|lass\b|laisse|je\b|voy\b|vou\b|deixe|sto\b|vado\b|lasciami\b|ik\b|laat\b)"
 )
 _WORD: Constant = re.compile(r"\w")
 _TYPED: Constant = frozenset({"type", "anyOf", "oneOf"})

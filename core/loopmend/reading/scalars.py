@@ -23,7 +23,7 @@ _BLANKS: Final = re.compile(r"\s*")
 _BLANK: Final = frozenset(" \t\n\r")
 _SKIP: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*)+", re.DOTALL)
 _NO_WIDTH: Final = frozenset("\ufeff\u200b\u2060\u180e")
-_COMMENT_TO_END: Final = re.compile(r"(?:#|//)(?=[^\n]*\Z)[^\n}\]]*[}\]]")
+_COMMENT_TO_END: Final = re.compile(r"(?:#|//)(?=[^\n]*(?:\n\s*)?\Z)[^\n}\]]*[}\]]")
 _NUMBER: Final = re.compile(
     r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?=\s*(?:[,}\])\n]|$|//|/\*|#))"
 )

@@ -102,7 +102,9 @@ _STRONG: Final = re.compile(
 # A header needs a word that has a role: fillers alone are none.
 _FIRST: Final = rf"(?:{_any_of(_HEADER_ROLES)}|(?:{_any_of({Role.FILLER})})[ \u00a0_\-]?(?:\d{{1,3}}[ ])?(?:{_WORD}))"
 _PLACES: Final = re.compile(
-    rf"^(?=[^\S\n]{{0,40}}\S){_BEFORE}{_FIRST}", re.IGNORECASE | re.MULTILINE
+    # No header begins with what opens a value or an element that is not decoration.
+    rf"^(?=[^\S\n]{{0,40}}(?:[^\s<{{|:]|<[bsieupdlh])){_BEFORE}{_FIRST}",
+    re.IGNORECASE | re.MULTILINE,
 )
 _COLONS: Final = re.compile(
     # The first letter is spelled out: only so is it what the engine looks for.

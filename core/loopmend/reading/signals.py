@@ -19,7 +19,7 @@ _KINDS: Final = ("answer", "uncertain", "stuck", "yield", "thinking")
 _PARTS: Final = "caveat|partial|missing|would_help|attempt|hypothesis|request|expertise"
 _TAG: Final = re.compile(
     rf"<\s{{0,4}}(?P<closing>/?)\s{{0,4}}(?P<kind>{'|'.join(_KINDS)})\b(?P<attributes>[^<>]{{0,400}})>",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE)
 _PART: Final = re.compile(rf"<\s{{0,4}}(/?)\s{{0,4}}({_PARTS})\b[^<>]{{0,200}}>", re.IGNORECASE)
@@ -39,7 +39,7 @@ _EXPLICIT: Final = DetectionConfig(detect_implicit=False)
 
 def read_signal(said: str, *, phrases: bool = True) -> MetaSignal | None:
     """Return the meta-signal in what a model says, explicit tags before phrases."""
-    if "<" in said:
+    if "<" in said and any(kind in said.lower() for kind in _KINDS):
         signal = _explicit(said)
         if signal is not None:
             return signal

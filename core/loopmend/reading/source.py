@@ -143,6 +143,8 @@ def _is_escaped(text: str) -> bool:
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
     """Return a text without the first group of each match; the rest of an entity is its sign."""
+    if pattern is _RETURN:
+        return text.replace("\r\n", "\n")
     kept, at = [], 0
     for match in pattern.finditer(text):
         kept.append(text[at : match.start(1)])

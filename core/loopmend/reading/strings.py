@@ -41,7 +41,7 @@ _ESCAPES: Final[dict[str, str]] = {
 _FIXED: Final = r"(?:true|false|null|True|False|None)\b"
 _WORD: Final = rf"(?!{_FIXED})[^\W\d]"
 _ITEM: Final = rf"""[uUrR]?["']|[\u201c\u2018`\[{{(]|[-+.]?\d|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"""
-_CUT_KEY: Final = r"""["'\u201c\u2018`][^"'\u201c\u201d\u2018\u2019`\n]{0,80}\Z"""
+_CUT_KEY: Final = r"""["'\u201c\u2018`][^"'\u201c\u201d\u2018\u2019`\n]{0,80}(?:\n\s*)?\Z"""
 _NOTE: Final = r"//[^\n]{0,200}\n|\#[^\n]{0,200}\n|/\*[^*]{0,200}\*/"
 _OVER: Final = r"\.\.\.|\u2026|//|/\*|#|$"
 # What may follow the closing quote of a text that is all there is, a key, a member and an item.

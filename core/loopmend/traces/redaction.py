@@ -12,7 +12,6 @@ from typing import Any, Final, TypeVar
 from loopmend._json import MAX_DEPTH
 from loopmend.reading.turn import Failure, Repair, Turn
 from loopmend.traces.secret_names import Rule, rule_of
-from loopmend.traces.secret_places import Place, merged, places_of_secrets
 from loopmend.traces.trace import Step, Trace
 
 __all__ = ["Redactor", "redact_secrets"]
@@ -24,6 +23,7 @@ _VALUES: Final = ("default", "const", "enum", "example", "examples")
 """What of a JSON schema holds values."""
 _TYPES: Final = ("string", "number", "integer", "boolean", "object", "array", "null")
 
+Place = tuple[int, int]
 # A piece of text that was replaced: where it stood, and what the end moved by.
 Edit = tuple[int, int, int]
 
@@ -67,9 +67,13 @@ class Redactor:
         return self._replaced(text, self._places(text))[0]
 
     def _places(self, text: str) -> list[Place]:
-        found = places_of_secrets(text) if self.defaults else []
-        own = [_span_of(match) for pattern in self.patterns for match in pattern.finditer(text)]  # type: ignore[union-attr]
-        return merged(found + own) if own else found
+        found = [_span_of(match) for pattern in self.patterns for match in pattern.finditer(text)]  # type: ignore[union-attr]
+        if self.defaults:
+            # Imported here: its patterns take long, and who only records does without them.
+            from loopmend.traces.secret_places import places_of_secrets
+
+            found += places_of_secrets(text)
+        return _merged(found)
 
     def _replaced(self, text: str, places: list[Place]) -> tuple[str, list[Edit]]:
         parts, edits, done, shift = [], [], 0, 0
@@ -139,7 +143,7 @@ class Redactor:
                 places.append((max(place[0], begin) - begin, min(place[1], end) - begin))
             if option is not None and option(piece):
                 places = [(0, len(piece))]
-            made.append(self._replaced(piece, merged(places))[0])
+            made.append(self._replaced(piece, _merged(places))[0])
             option = self._rule(piece) if piece.startswith("-") and "=" not in piece else None
             begin = end
         return made
@@ -170,6 +174,17 @@ def redact_secrets(trace: Trace) -> Trace:
 
 
 _COMMON: Final = Redactor()
+
+
+def _merged(places: list[Place]) -> list[Place]:
+    """Return places in order, those that overlap as one; empty ones are dropped."""
+    made: list[Place] = []
+    for start, end in sorted(place for place in places if place[0] < place[1]):
+        if made and start < made[-1][1]:
+            made[-1] = (made[-1][0], max(end, made[-1][1]))
+        else:
+            made.append((start, end))
+    return made
 
 
 def _span_of(match: re.Match[str]) -> Place:

@@ -20,7 +20,7 @@ _JOINED: Final = re.compile(
 _LONGEST_NAME: Final = 200
 
 _ALWAYS: Final = frozenset(
-    {"password", "passwd", "passphrase", "pwd", "secret", "credential"}
+    {"password", "passwd", "passphrase", "passcode", "pwd", "secret", "credential", "otp"}
     | {"passwort", "kennwort", "senha", "contrasena", "wachtwoord"}
 )
 """Words for what is always a secret."""
@@ -31,7 +31,7 @@ _OPENS: Final = frozenset({"access", "account", "api", "auth", "private", "secre
 """Before `key` or `token`: what it opens, whatever it looks like."""
 _UNLOCKS: Final = (
     "admin app bearer decryption deploy encryption hmac host jwt license master personal refresh"
-    " root service session shared signing ssh storage subscription webhook"
+    " root service session shared signing ssh storage subscription webhook write"
 )
 _ALSO_OPENS: Final = frozenset(_UNLOCKS.split())
 """The same before `key`, but such a key can be one of a table too, so its value decides."""
@@ -51,7 +51,7 @@ _PUBLIC: Final = frozenset({"public", "publishable"})
 _PLACEHOLDER: Final = re.compile(
     r"\[redacted\]'*"
     r"|\$\{?\w+(?::?-)?\}?|\$\(.*|%\w+%|%[sr]|\{[A-Za-z_.\s{}]*\}|<[A-Za-z_|/\s-]*>|\[[A-Za-z_\s-]*\]|[*•.…_xX#-]{3,}"
-    r"|[\w-]{0,8}(?:\.{3}|…)|[A-Z]+(?:_[A-Z]+)+|!{1,2}[A-Za-z/]+"
+    r"|(?i:your[-_ ][a-z_ -]+)|[\w-]{0,8}(?:\.{3}|…)|[A-Z]+(?:_[A-Z]+)+|!{1,2}[A-Za-z/]+"
     r"|[a-z_]+(?:\.[a-z_]+)*[\[(].*|[a-z_]+(?:\.[A-Za-z_]+)+"
     r"|(?i:none|null|nil|undefined|true|false|str|string|secretstr|int|integer|number|bool|boolean"
     r"|bytes|text|any|optional|required|object|array)",
@@ -70,15 +70,16 @@ def is_given(value: str) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Tell whether a value has letters with digits or signs, as passwords in a sentence do.
+    """Tell whether a value mixes letters with digits, signs or capitals, as no word does.
 
-    >>> is_mixed("hunter2"), is_mixed("required")
-    (True, False)
+    >>> is_mixed("hunter2"), is_mixed("MUkgHUMHRxuR"), is_mixed("required"), is_mixed("JavaScript")
+    (True, True, False, False)
     """
     if len(value) < 6 or not is_given(value):  # noqa: PLR2004
         return False
     letters = any(map(str.isalpha, value))
-    return letters and any(sign.isdigit() or sign in "!#$%^*~@&+" for sign in value)
+    signs = letters and any(sign.isdigit() or sign in "!#$%^*~@&+" for sign in value)
+    return signs or (value.isalpha() and _jumps(value, 2))
 
 
 def is_random(value: str) -> bool:

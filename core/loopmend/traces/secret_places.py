@@ -1,4 +1,4 @@
-"""Where in a text secrets stand: keys by their prefix, and values by the name before them."""
+"""Where in a text secrets stand: by their own shape, and by the name before them."""
 
 from __future__ import annotations
 
@@ -10,90 +10,14 @@ from typing import Final
 from loopmend.traces.secret_names import (
     Rule,
     is_given,
-    is_key_body,
     is_mixed,
     is_passphrase,
     is_random,
     rule_of,
 )
+from loopmend.traces.secret_shapes import Place, places_of_keys
 
 __all__ = ["places_of_secrets"]
-
-Place = tuple[int, int]
-
-# What providers start their keys with, as they document it; at least 16 random signs follow. Of
-# models, of clouds, of forges and what is built on them, of payment and chat.
-_STARTS: Final = """
-sk- sk_ rk_live_ rk_test_ sess- gsk_ hf_ r8_ pplx- xai- fw_ csk- nvapi- lsv2_ ls__ pcsk_ tvly- jina_
-tgp_v1_ llx- wandb_v1_ rpa_ e2b_ fc- ABSK AIza
-LTAI ya29. GOCSPX- dop_v1_ doo_v1_ dor_v1_ nfp_ HRKU- fm2_ fo1_ dp.pt. dp.st. hvs. hvb. hvr. dapi
-rnd_ sbp_ pscale_ pul- ops_eyJ fm1a_ fm1r_ tk-us- v1.0- sha256~ s-s4t2ud- s-s4t2af-
-ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glagent- ATBB
-ATATT3 ATCTT3 npm_ pypi- rubygems_ dckr_pat_ dckr_oat_ sqp_ squ_ sqa_ CCIPAT_ bkua_ AKCp sntrys_
-sntryu_ PMAK- glsa_ glc_ NRAK- NRRA- lin_api_ secret_ ntn_ figd_ sgp_ CFPAT- dt0c01. dt0s01. pnu_
-rdme_ phx_ A3- p8e- cmVmd CLOJARS_ glffct- glimt- gloas- GR1348941 api_org_ ico-
-pat. sat. API- fio-u- eyJrIjoi
-whsec_ shpat_ shpca_ shppa_ shpss_ sq0atp- sq0csp- EAA rzp_live_ rzp_test_ FLWSECK- FLWSECK_TEST-
-xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- SG. xkeysib- xsmtpsib- re_
-duffel_live_ duffel_test_ shippo_live_ shippo_test_ EZAK EZTK sm_aat_ sm_pat_ sm_sat_ xoxe.
-"""
-_PREFIXES: Final = _STARTS.split()
-# That one of the first letters comes next is told quickly, and mostly false.
-_PREFIXED: Final = re.compile(
-    rf"(?<![A-Za-z0-9])(?=[{''.join(sorted({prefix[0] for prefix in _PREFIXES}))}])"
-    rf"(?:{'|'.join(map(re.escape, _PREFIXES))})(?P<body>[\w+/-][\w.+/=-]{{14,}}[\w+/=-])",
-    re.ASCII,
-)
-# Shapes that are more than a prefix, with a word that the text holds then, in lower case.
-_SHAPES: Final = tuple(
-    (word, re.compile(pattern, re.ASCII))
-    for word, pattern in (
-        # A key that is cut off is one all the same.
-        (
-            "private key",
-            (
-                r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-                r"(?P<secret>[\w+/=\s\\:,.]*(?:-(?!----)[\w+/=\s\\:,.]*)*)"
-            ),
-        ),
-        ("ia", r"(?<![A-Z0-9])(?P<secret>A(?:KI|SI|BI|CC)A[A-Z0-9]{16})(?![A-Z0-9])"),
-        ("eyj", r"(?<![\w-])(?P<random>eyJ[\w-]{8,}(?:\.[\w-]+){1,4})"),
-        ("bearer", r"(?i:\bbearer\s{1,8})(?P<random>[\w.~+/-]{16,}=*)"),
-        # Postgres and its like: the password before the host, and a user that is a key itself.
-        (
-            "://",
-            (
-                r"(?<=://)(?:(?P<random>[^\s/:@\"'<>]{1,100})|[^\s/:@\"'<>]{0,100})"
-                r":(?P<secret>[^\s/@\"'<>]{1,200})(?=@)"
-            ),
-        ),
-        ("-u", r"(?<=\s)(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,100}:(?P<mixed>[^\s'\"]+)"),
-        # A name and its password as two texts, as `requests` takes them.
-        ("auth", r"\bauth ?= ?\( ?[\"'][^\"'\n]{0,100}[\"'], ?[\"'](?P<secret>[^\"'\n]+)[\"']"),
-        (" -p", r"\b(?:sshpass|login)\b[^\n|;&]{0,100}? -p ?['\"]?(?P<secret>[^\s'\"]+)"),
-        # The lines of .pgpass, what crypt(3) makes of a password, and Discord's bots: a number in
-        # base64, which starts so, the time, and a signature.
-        (":5432:", r"(?m:^)[\w.*-]{1,255}:5432(?::[^:\s]{1,64}){2}:(?P<random>[^:\s]+)(?m:$)"),
-        ("$", r"(?P<random>\$(?:\d[abxy]?|y|apr1|argon2i?d?|scrypt)\$[\w./$=,+-]{20,})"),
-        (".", r"(?<![\w.-])(?P<random>[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,40})(?![\w.-])"),
-        ("hooks.slack.com", r"hooks\.slack\.com/[a-z]+/(?P<secret>[\w+/]+)"),
-        ("/webhooks/", r"/api/webhooks/[0-9]+/(?P<secret>[\w-]+)"),
-        ("/webhookb2/", r"/webhookb2/(?P<secret>[\w@/-]+)"),
-        (":aa", r"(?<![0-9])(?P<random>[0-9]{6,12}:AA[\w-]{30,35})(?![\w-])"),
-        ("sk-lf-", r"(?<!\w)(?P<secret>sk-lf-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?!\w)"),
-        # All capitals, so no change of their kind tells chance from words.
-        ("age-secret-key-1", r"(?P<secret>AGE-SECRET-KEY-1(?!X{9})[A-Z0-9]{16,})"),
-        ("-us", r"(?<!\w)(?P<secret>[0-9a-f]{32}-us[0-9]{1,2})(?!\w)"),
-        ("sk", r"(?<!\w)(?P<secret>SK[0-9a-fA-F]{32})(?!\w)"),
-        ("key-", r"(?<![\w-])(?P<secret>key-[0-9a-f]{32})(?!\w)"),
-        ("pat", r"(?<!\w)(?P<secret>pat[A-Za-z0-9]{14}\.[0-9a-f]{64})"),
-        ("atlasv1", r"(?<!\w)(?P<secret>[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,})"),
-        ("q~", r"(?<![\w~.])(?P<secret>[\w~.]{3}[0-9]Q~[\w~.-]{31,34})"),
-        ("access-", r"(?<!\w)access-(?:sandbox|development|production)-(?P<secret>[0-9a-f-]{36})"),
-        ("access_token$", r"access_token\$\w+\$(?P<secret>\w+\$\w+)"),
-    )
-)
-_MATCHED: Final = {"secret": is_given, "random": is_random, "mixed": is_mixed}
 
 # What stands between a name and its value; Markdown's marks may stand around the sign. A pair is
 # `{"name": …, "value": …}`, an argument the next text of a list, a cell the next one of a row.
@@ -103,15 +27,17 @@ _LINK: Final = re.compile(
     r"|(?P<pair>\\{0,7}[\"']?,?\s{0,16}\\{0,7}[\"']?value\\{0,7}[\"']?\s{0,8}[:=]\s{0,8})"
     r"|(?P<next>\\{0,7}[\"']\s{0,8},\s{0,8})(?=\\{0,7}[\"'](?!-))"
     r"|(?P<cell>[*`]{0,3}[ \t]{0,40}\|[ \t]{0,40})"
-    r"|(?P<close>>)|(?P<is>\s{1,4}(?:is|are|was|ist|lautet|est)\s{0,4}:?\s{1,4})"
-    r"|(?P<gap>[ \t]{1,8})(?!-)"
+    r"|(?P<close>>)|(?P<call>\(\s{0,8})(?=[\"'])"
+    r"|(?P<is>(?:\s{1,4}(?:for|of|to|on|at)\s[^\s.,;:!?][^\n.,;:!?]{0,60}?)?"
+    r"\s{1,4}(?:is|are|was|ist|lautet|est)\s{0,4}:?\s{1,4})"
+    r"|(?P<gap>[ \t]{1,8}(?:to[ \t]{1,8})?)(?!-)"
 )
 _NAME: Final = re.compile(r"[\w.-]*", re.ASCII)
 _SIGNS: Final = "-._" + string.ascii_letters + string.digits
 # A name holds one of these.
 _WORD: Final = re.compile(
-    r"pass|pwd|secret|token|key|auth|cred|cookie|jwt|csrf|sig|_pat(?![a-z])|sess|kennwort|senha"
-    r"|contrasena|wachtwoord"
+    r"pass|pwd|secret|token|key|auth|cred|cookie|jwt|csrf|sig|otp|_pat(?![a-z])|sess|kennwort|senha"
+    r"|contrasena|wachtwoord|code(?==)"
 )
 _LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _LISTED: Final = re.compile(r"(?:name|key)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\\{0,7}[\"']?$")
@@ -137,6 +63,9 @@ _SCHEME: Final = re.compile(
 )
 _TOKEN: Final = re.compile(r"[^\s\"'`\\]*")
 _LINE: Final = re.compile(r"[^\r\n\"'`\\]*")
+# What `Digest` says: pairs of which some are in quotes, `realm="x", response="…"`.
+_PART: Final = r"[\w-]{1,60}=(?:\\{0,7}\"[^\"\\\r\n]*\\{0,7}\"|[^\s,;\"'`\\]*)"
+_PARTS: Final = re.compile(rf"{_PART}(?:,\s{{0,8}}{_PART})+")
 # One cookie that remembers a choice, not a person: a word, a language, a small number, a path.
 _CHOICE: Final = re.compile(r"[A-Za-z]{1,12}(?:[-_][A-Za-z]{2})?|[0-9]{1,5}|/[\w/.-]*|")
 _QUERIED: Final = ("sig", "signature")
@@ -151,7 +80,7 @@ _HEADER: Final = re.compile(r"(?i:.*\b(authorization|cookie))")
 
 
 def places_of_secrets(text: str) -> list[Place]:
-    """Return where the secrets of a text stand, in order and apart from each other.
+    """Return where the secrets of a text stand, in any order; some may overlap.
 
     >>> text = "DB_PASS=hunter2 and max_tokens=512"
     >>> [text[start:end] for start, end in places_of_secrets(text)]
@@ -159,29 +88,7 @@ def places_of_secrets(text: str) -> list[Place]:
     """
     lowered = text.lower()
     lowered = lowered if len(lowered) == len(text) else text.translate(_LOWER)  # some become two
-    found = [match.span() for match in _PREFIXED.finditer(text) if is_key_body(match["body"])]
-    for word, pattern in _SHAPES:
-        if word in lowered:
-            found += [place for match in pattern.finditer(text) for place in _matched(match)]
-    found += _Named(text, lowered).places()
-    return merged(found)
-
-
-def merged(places: list[Place]) -> list[Place]:
-    """Return places in order, those that overlap as one; empty ones are dropped."""
-    made: list[Place] = []
-    for start, end in sorted(place for place in places if place[0] < place[1]):
-        if made and start < made[-1][1]:
-            made[-1] = (made[-1][0], max(end, made[-1][1]))
-        else:
-            made.append((start, end))
-    return made
-
-
-def _matched(match: re.Match[str]) -> Iterator[Place]:
-    for group, test in _MATCHED.items():
-        if match.re.groupindex.get(group) and match[group] and test(match[group]):
-            yield match.span(group)
+    return [*places_of_keys(text, lowered), *_Named(text, lowered).places()]
 
 
 class _Named:
@@ -265,8 +172,8 @@ class _Named:
         before = self.text[max(0, begin - 24) : begin]
         if link["close"] and before[-1:] != "<":
             return None
-        if link["gap"] and not name.startswith("--"):
-            # Only a value that no sentence goes on with.
+        if link["call"] or (link["gap"] and not name.startswith("--")) or before.endswith(":"):
+            # Only a value that no sentence and no path goes on with.
             return None if rule_of(name) is None else is_random
         if name.lower() in ("key", "token", "keys", "tokens"):
             word = _BEFORE.search(before)
@@ -280,9 +187,12 @@ class _Named:
         if link["pair"] and not _LISTED.search(before):
             return None
         if link["next"]:
-            return rule_of(name) if name.startswith("--") and self.is_in_list(begin) else None
+            if self.is_in_list(begin):
+                return rule_of(name) if name.startswith("--") else None
+            # `define("DB_PASSWORD", "…")`: who writes a name in capitals names a setting.
+            return is_mixed if name.isupper() and rule_of(name) is not None else None
         queried = before.endswith(("?", "&"))
-        if queried and (name.lower() == "key" or name.lower().endswith(_QUERIED)):
+        if queried and (name.lower() in ("key", "code") or name.lower().endswith(_QUERIED)):
             return is_random
         return rule_of(name)
 
@@ -303,6 +213,8 @@ class _Named:
         value = _LINE.match(self.text, start, start + _PROBE)[0]  # type: ignore[index]
         scheme = _SCHEME.match(value)
         start += scheme.end() if scheme else 0
+        if scheme and (parts := _PARTS.match(self.text, start)):
+            return parts.span()
         value = value[scheme.end() :] if scheme else value
         if kind == "cookie":
             found = any(self.is_crumb(pair) for pair in value.split(";"))

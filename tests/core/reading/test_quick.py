@@ -388,6 +388,7 @@ def test_reading_goes_the_short_way_first() -> None:
     [
         *("Laissez-moi ouvrir la page.", "Lass mich die Seite suchen.", "Voy a abrir la pagina."),
         *("Sto aprendo la pagina.", "Ik ga de pagina openen.", "We need to run search."),
+        *("Ill open the page.", "Im opening the page.", "Lets run search."),
     ],
 )
 def test_told_plans_are_not_plain(text: str) -> None:

@@ -131,6 +131,17 @@ def test_line_ends_decide_nothing(text: str) -> None:
         assert (plain.failure is None) == (other.failure is None)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n \n", "  "])
+def test_blanks_at_the_end_decide_nothing(end: str) -> None:
+    """What is cut off in a key or a comment is so with blanks behind too; found by `make fuzz`."""
+    cut = (']<call>{"name":"","', '<tool_call>{"name":"f","a', "[{//\nname:''}\n//<think>]")
+    for text in cut:
+        plain, other = (read_turn(each, tools=["search", "f"]) for each in (text, text + end))
+        assert plain.failure is not None
+        assert other.failure is not None
+        assert plain.failure.pattern == other.failure.pattern
+
+
 def test_lone_returns_before_headers() -> None:
     """A carriage return that stands for a line end is one."""
     text = "Thought: t\rAction: a\rAction Input: b"

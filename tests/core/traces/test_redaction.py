@@ -241,7 +241,9 @@ def _changed(row: Row) -> bool:
     return bool(redact_secrets(Trace(metadata=row.carrier)).metadata != row.carrier)
 
 
-@pytest.mark.parametrize("file", ["secret_rows.txt", "fresh_secret_rows.txt"])
+@pytest.mark.parametrize(
+    "file", ["secret_rows.txt", "fresh_secret_rows.txt", "third_secret_rows.txt"]
+)
 def test_nine_of_ten_made_up_secrets_go_whole(file: str) -> None:
     """No six signs in a row stay of at least 90 % of the made-up secrets."""
     secrets = rows(file)
@@ -250,7 +252,9 @@ def test_nine_of_ten_made_up_secrets_go_whole(file: str) -> None:
     assert len(leaking) <= 0.1 * len(secrets), leaking
 
 
-@pytest.mark.parametrize("file", ["lookalike_rows.txt", "fresh_lookalike_rows.txt"])
+@pytest.mark.parametrize(
+    "file", ["lookalike_rows.txt", "fresh_lookalike_rows.txt", "third_lookalike_rows.txt"]
+)
 def test_what_looks_like_a_secret_stays(file: str) -> None:
     """At most two of the look-alikes change."""
     alike = rows(file)

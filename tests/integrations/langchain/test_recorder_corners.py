@@ -36,8 +36,9 @@ from langchain_loopmend.middleware.arrivals import Arrived, Listening, as_it_arr
 from langchain_loopmend.recorder import TraceRecorder, record_traces
 from langchain_loopmend.run_values import answer_of
 from langchain_loopmend.testing import ScriptedChatModel, call
-from loopmend import classify_trace
+from loopmend import ToolCall, classify_trace
 from loopmend.traces import StopReason, Trace, TraceError
+from loopmend.traces.unread import as_read
 from tests.integrations.langchain.test_recorder import (
     ASKED,
     DONE,
@@ -481,3 +482,18 @@ def test_a_model_that_asks_a_model_is_no_step() -> None:
     trace = recorder.last
     assert trace is not None
     assert [step.text for step in trace.steps] == ["Let me search for that.", "It is in Norway."]
+
+
+@pytest.mark.parametrize(("finish", "at_once"), [("tool_calls", False), ("length", True)])
+def test_calls_alone_are_read_when_somebody_looks(finish: str, *, at_once: bool) -> None:
+    """A reply that is calls and nothing else is read later, unless it was cut off."""
+    made = call("wait", "c1", seconds=0)
+    made.response_metadata["finish_reason"] = finish
+    recorder = TraceRecorder()
+    ScriptedChatModel(script=[made]).invoke("Wait.", {"callbacks": [recorder]})
+    assert recorder.last is not None
+    [step] = recorder.last.steps
+    assert (as_read(step) is not None) == at_once
+    assert step.turn is not None
+    assert step.turn.actions == (() if at_once else (ToolCall("wait", {"seconds": 0}),))
+    assert (step.turn.failure is not None) == at_once
