@@ -39,11 +39,15 @@ _EXPLICIT: Final = DetectionConfig(detect_implicit=False)
 
 def read_signal(said: str, *, phrases: bool = True) -> MetaSignal | None:
     """Return the meta-signal in what a model says, explicit tags before phrases."""
-    if "<" in said and any(kind in said.lower() for kind in _KINDS):
+    if "<" in said and _names_a_kind(said.lower()):
         signal = _explicit(said)
         if signal is not None:
             return signal
     return _implicit(said) if phrases else None
+
+
+def _names_a_kind(folded: str) -> bool:
+    return any(kind in folded for kind in _KINDS)
 
 
 def _explicit(said: str) -> MetaSignal | None:
