@@ -43,7 +43,7 @@ from loopmend.mending import (
     parser_correction,
     refuses_schema,
 )
-from loopmend.planning import match_specialists, observe_conversation, response_skeleton
+from loopmend.planning import RosterMatch, match_specialists, observe_conversation, response_skeleton
 from loopmend.reading import Toolbox, clean_parts, fit_text, fit_value
 from loopmend.rendering import show_turn
 from loopmend.traces import (
@@ -149,6 +149,7 @@ FUNCTIONS: dict[str, Callable[[str], Any]] = {
         refuses_schema(ValueError(text)),
     ),
     "match_specialists": lambda text: match_specialists(text, {"a": text, "search": "finds"}),
+    "RosterMatch": lambda text: RosterMatch(True, ("a", text)).before(text),
     "observe_conversation": lambda text: Planner().advise(observe_conversation([text], [text])),
     "response_skeleton": response_skeleton,
     "from_react_log": lambda text: classify_trace(Trace.from_react_log(text)),

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from typing import Annotated, Any, Final, Literal, TypeVar, cast
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.language_models import LanguageModelInput
@@ -27,10 +27,11 @@ from langchain_loopmend.messages import (
     reply_of,
 )
 from loopmend import Ask, Mending
+from loopmend._waiting import at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import OnFailure, Retry, check_on_failure, constrained
 
-__all__ = ["RETRY_EVENT", "Constrain", "Exchange", "Mender", "at_once"]
+__all__ = ["RETRY_EVENT", "Constrain", "Exchange", "Mender"]
 
 T = TypeVar("T")
 Constrain = Literal["retry", "always", False]
@@ -40,21 +41,6 @@ RETRY_EVENT: Final = "loopmend_retry"
 """The name of the custom event that is sent whenever a model is asked again."""
 
 _LOG: Final = logging.getLogger(__name__)
-
-
-def at_once(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never suspends.
-
-    Raises:
-        RuntimeError: It does suspend.
-    """
-    try:
-        work.send(None)
-    except StopIteration as done:
-        return cast("T", done.value)
-    work.close()
-    msg = "a blocking call cannot wait for an async one"
-    raise RuntimeError(msg)
 
 
 class Exchange:

@@ -16,11 +16,12 @@ from pydantic import ConfigDict, Field, SkipValidation
 from typing_extensions import override
 
 from langchain_loopmend.errors import correction_of, instructions_of
-from langchain_loopmend.mending import Constrain, at_once
+from langchain_loopmend.mending import Constrain
 from langchain_loopmend.messages import question_of, text_of
 from langchain_loopmend.parsers import AgentActionOutputParser
 from langchain_loopmend.parsing_retry import ParsedExchange
 from loopmend import Ask, GaveUp
+from loopmend._waiting import at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 
 __all__ = ["RetryingOutputParser"]

@@ -13,7 +13,7 @@ from langchain_core.runnables import Runnable
 from typing_extensions import override
 
 from langchain_loopmend.decoding import structured_model, takes_schema
-from langchain_loopmend.mending import Constrain, Exchange, Mender, at_once
+from langchain_loopmend.mending import Constrain, Exchange, Mender
 from langchain_loopmend.messages import (
     as_messages,
     as_reply,
@@ -26,6 +26,7 @@ from langchain_loopmend.parsing_retry import ParsingRetry
 from langchain_loopmend.schemas import bound_tools, tool_schemas, toolbox
 from langchain_loopmend.value_parsers import PydanticOutputParser
 from loopmend import Done, Mending, RetryPolicy
+from loopmend._waiting import at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import OnFailure
 

@@ -225,6 +225,7 @@ def with_parsing_retry(
 
     >>> from llama_index.core.prompts import PromptTemplate
     >>> from llama_index_loopmend.testing import ScriptedLLM
+    >>> from pydantic import BaseModel
     >>> class City(BaseModel):
     ...     name: str
     ...     people: int

@@ -26,6 +26,7 @@ P: Final = FailurePattern
 class JsonReading:
     """What a reply says as a value.
 
+    >>> from loopmend import read_json
     >>> read_json("Here you are: {'a': 1,}").value
     {'a': 1}
     """

@@ -153,7 +153,7 @@ def classify_trace(trace: Trace, *, detectors: Iterable[Detector] = DETECTORS) -
     >>> log = "Thought 1: x\nAction 1: Search[a]\nObservation 1: Could not find a\n" * 3
     >>> report = classify_trace(Trace.from_react_log(log, max_iterations=3))
     >>> report.stop_reason.value, sorted(report.kinds())[:4]
-    ('max_iterations', ['cap', 'error_storm', 'identical_call', 'no_final_answer'])
+    ('max_iterations', ['cap', 'error_storm', 'fruitless_loop', 'identical_call'])
     """
     if not isinstance(trace, Trace):
         raise wrong_type(trace, "trace", Trace)

@@ -10,7 +10,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from typing_extensions import override
 
-from langchain_loopmend.mending import at_once
+from loopmend._waiting import at_once
 
 __all__ = ["Handler", "ModelCallMiddleware", "Response", "Result"]
 

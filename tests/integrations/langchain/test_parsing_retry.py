@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +32,6 @@ from langchain_loopmend import (
     PydanticOutputParser,
     with_parsing_retry,
 )
-from langchain_loopmend.mending import at_once
 from langchain_loopmend.testing import DecodingChatModel, ScriptedChatModel, call
 from loopmend import FailurePattern, GaveUp
 from tests.integrations.langchain.events import Events
@@ -436,9 +434,3 @@ def test_a_call_that_the_parser_refuses() -> None:
         with_parsing_retry(texts, parser).invoke("go")
     unknown = ScriptedChatModel(script=["No.", call("City", **DATA)]).bind(stop=["."])
     assert with_parsing_retry(unknown, JsonOutputToolsParser()).invoke("go")[0]["args"] == DATA
-
-
-def test_what_blocks_must_not_wait() -> None:
-    """The driver says so instead of returning nothing."""
-    with pytest.raises(RuntimeError, match="cannot wait"):
-        at_once(asyncio.sleep(0))
