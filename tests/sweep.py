@@ -43,7 +43,12 @@ from loopmend.mending import (
     parser_correction,
     refuses_schema,
 )
-from loopmend.planning import RosterMatch, match_specialists, observe_conversation, response_skeleton
+from loopmend.planning import (
+    RosterMatch,
+    match_specialists,
+    observe_conversation,
+    response_skeleton,
+)
 from loopmend.reading import Toolbox, clean_parts, fit_text, fit_value
 from loopmend.rendering import show_turn
 from loopmend.traces import (
