@@ -159,7 +159,7 @@ class Scanner(StringScanner):
                 self._note_wrong()
                 in_array = self.open[-2:-1] == ["["]
                 ends = in_array and char == "]"  # `[{"a": 1]`: it is the array that ends here
-                if self.text[self.at + 1] != "}" if self.at + 1 < self.last else ends:
+                if self.text[self.at + 1] != "}" if not self.is_over(self.at + 1) else ends:
                     self.at += not in_array
                     return found
                 self.at += 1
@@ -270,7 +270,7 @@ class Scanner(StringScanner):
 
     def _stops(self) -> bool:
         """Tell whether the text stops before it says anything of the value that comes next."""
-        if self.last - self.at > _LONGEST_STUB or not _STUB.match(self.text, self.at):
+        if not self.is_over(self.at + _LONGEST_STUB) or not _STUB.match(self.text, self.at):
             return False
         self.tear(Tear.CUT)
         self.at = len(self.text)

@@ -95,7 +95,7 @@ class Tear(IntEnum):
 class ScalarScanner:
     """Reads what has no quotes, one after the other, and notes what it had to put right."""
 
-    __slots__ = ("at", "last", "open", "parentheses", "part", "repairs", "text", "torn", "twice")
+    __slots__ = ("at", "open", "parentheses", "part", "repairs", "text", "torn", "twice")
 
     def __init__(self, text: str, position: int = 0, *, parentheses: int = 0) -> None:
         """Start at a place.
@@ -106,8 +106,6 @@ class ScalarScanner:
             parentheses: How many are open before that place, as those of a Python call.
         """
         self.text = text
-        self.last = len(text.rstrip())
-        """Where the last sign of the text ends: blanks behind it close nothing."""
         self.at = position
         self.parentheses = parentheses
         self.part: Part = "argument" if parentheses else "root"
@@ -186,9 +184,14 @@ class ScalarScanner:
             self.mend("Python literal", start)
         return _WORDS[word]
 
+    def is_over(self, at: int) -> bool:
+        """Tell whether nothing but blanks follows a place: these close nothing."""
+        blanks = _BLANKS.match(self.text, at)
+        return blanks is None or blanks.end() == len(self.text)
+
     def _word(self, word: str, start: int) -> Any:
         """Return what unquoted text stands for."""
-        if self.at >= self.last:
+        if self.is_over(self.at):
             self.tear(Tear.CUT)
             if number := _STOPPED_NUMBER.fullmatch(word):
                 return float(number[1] + (number[2] or ""))

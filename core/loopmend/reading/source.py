@@ -92,7 +92,8 @@ class Source:
             self._line_ends()
 
     def _line_ends(self) -> None:
-        if _STRUCTURAL_RETURN.search(self.text):
+        alone = self.text.count("\r") > self.text.count("\r\n")
+        if alone and _STRUCTURAL_RETURN.search(self.text):
             self.text = _LONE_RETURN.sub("\n", self.text)
             self.changed = "line ends"
         if self.text.count("\n") == self.text.count("\r\n"):
