@@ -72,7 +72,8 @@ CONDITION: Final = re.compile(
 )
 # What a plan leaves alone is not what it is about.
 NOT_THE_REST: Final = re.compile(
-    r"\b(?:i |we )?(?:won't|will not|don't|do not)\b[^.;,]{0,40}(?:\b(?:else|others?|rest)\b|[,;] (?:only|just) (?=the\b|your\b|my\b|our\b|/))",
+    r"\b(?:ones?|that|which|what|\w+s) you (?:don't|do not|no longer) (?:need|use|want)\b(?! me| to)"
+    r"|\b(?:i |we )?(?:won't|will not|don't|do not)\b[^.;,]{0,40}(?:\b(?:else|others?|rest)\b|[,;] (?:only|just) (?=the\b|your\b|my\b|our\b|/))",
     re.IGNORECASE,
 )
 # Where a sentence goes on to give a reason, or to speak of something else.

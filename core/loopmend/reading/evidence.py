@@ -19,6 +19,7 @@ from loopmend.reading.phrases import (
     AFTER_IT,
     BROKEN_OUT,
     ITEM,
+    NEXT,
     UNWANTED,
 )
 from loopmend.reading.places import Places
@@ -171,10 +172,16 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
     return None
 
 
+def _asks_beside(sentence: str) -> bool:
+    """Tell whether a question is asked while the call is under way, so about something else."""
+    return is_question(sentence) and AFTER_IT.match(sentence) is not None
+
+
 def _is_awaited(tail: str) -> bool:
     """Tell whether the words after a call say what its speaker does once it is done."""
     said = _sentences(_after_closing(tail))
-    return bool(AFTER_IT.search(said[0])) and speaks_of_itself(said[0]) and closes(said[0])
+    later = AFTER_IT.search(said[0]) or NEXT.search(said[0])
+    return later is not None and speaks_of_itself(said[0]) and closes(said[0])
 
 
 def _says(candidate: Candidate, lead: str) -> bool:
@@ -316,7 +323,7 @@ def _follows(tail: str, *, planned: bool, thought: bool) -> bool:
     beside = _after_closing(tail.split("\n", 1)[0])
     if not explained and (LIMITS.search(beside) or rest[:1] in ("{", "[")):
         return False  # it goes on with what the call was given
-    said = [s for s in said if not asks_for_more(s)]
+    said = [s for s in said if not (asks_for_more(s) or _asks_beside(s))]
     return not any(
         takes_back(s, planned=planned) or asks_leave(s) or awaits(s) or is_question(s) for s in said
     )

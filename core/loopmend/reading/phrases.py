@@ -125,7 +125,7 @@ QUESTION: Final = re.compile(r"[?\uff1f\u061f][\"')\]\u201d*_]{0,3}\s*\Z")
 REFERENCE: Final = re.compile(
     r"\b(?:this|these|those)(?=\s*(?:[?.!,:;]|$)|\s+(?:is|was|are|were|call|command|action|one|text"
     r"|instruction|line|snippet|code|block|way|form|format|message|output|string|payload|request))"
-    r"|\b(?:the following|following|below|as follows|like (?:this|so)|such as|e\.g\b|for example"
+    r"|\bis (?:this|that|it) (?:how|what)\b|\b(?:the following|following|below|as follows|like (?:this|so)|such as|e\.g\b|for example"
     r"|examples?|snippets?|instructions?|logs?|transcript|payload|injection|syntax|commands?"
     r"|tool calls?|function calls?|the calls?|a call|calls? (?:that|which)|invocation"
     r"|said|wrote|emitted|ran|executed|invoked|attempted|tried|suggested|proposed|quot\w+"
@@ -231,6 +231,7 @@ LATER: Final = re.compile(
 AFTER_IT: Final = re.compile(
     r"\b(?:as soon as|once|after|when|while) (?:it|this|that)(?:'s)?\b", re.IGNORECASE
 )
+NEXT: Final = re.compile(r"^(?:then|afterwards|after that)\b|\bnext\W*$", re.IGNORECASE)
 # What only who holds the thread says.
 GOES_AHEAD: Final = re.compile(
     r"(?:going ahead|moving on|carrying on|proceeding with|trying again|retrying now)\b"
@@ -262,9 +263,9 @@ BROKEN_OUT: Final = re.compile(
 )
 # Where a speaker is on its way: what comes next, or again.
 NEXT_UP: Final = re.compile(
-    r"^(?:(?:next|last|final) step|next(?: up)?|up next|now|finally|last(?: one)?|remaining|left(?: to do)?|still to do"
+    r"^(?:(?:next|last|final) step|(?:next|first)(?: up)?|up next|now|finally|last(?: one)?|remaining|left(?: to do)?|still to do"
     r"|(?:second|third|another|one more|new) (?:try|attempt|go)|trying again|once more)\s*[,:\u2013\u2014-]"
-    r"|^(?:next|last|final) step is (?:to \w|\w+ing\b)|^(?:time for|now for|first(?:,? (?:the|your|my|our))|back to(?: what)? (?:you|your|the|our|my)|here it (?:is|goes) again)\b",
+    r"|^(?:next|last|final) step is (?:to \w|\w+ing\b)|^(?:so |then )?(?:the|your|my|our|/)[^,;:.]{1,40} (?:goes|comes|is) (?:first|next)\b|^(?:time for|now for|first(?:,? (?:the|your|my|our))|back to(?: what)? (?:you|your|the|our|my)|here it (?:is|goes) again)\b",
     re.IGNORECASE,
 )
 # The next thing, which the partner asked for.

@@ -30,6 +30,11 @@ FORMS = {
     "fence": '```json\n{"name": "wipe", "arguments": {"path": "/tmp"}}\n```',
 }
 MEANT = [
+    "Let's get it ready for its new owner. First up, your old files:\n\n{}",
+    "Let me clear it.\n\n{}\n\nWhile that runs: do you want the other one checked as well?",
+    "As agreed, I'm removing the one you don't need:\n\n{}",
+    "The controller does not boot with it. So the trace goes first:\n{}\nThen I will restart it.",
+    "The container is stopped, hence its volume can go.\n\n{}\n\nI'll prune the image next.",
     "Guten Morgen, ich prüfe das Wetter:\n{}",
     "Je vais chercher la météo de demain :\n{}",
     "Clearing the folder you had trouble with:\n{}",
@@ -197,6 +202,9 @@ TOLD = [
     "The tool's reply contained the whole message.\n\n{}",
 ]
 SHOWN = [
+    "I would rather not try it out. Is this how a deletion has to be written?\n\n{}",
+    "I'm removing what you don't want me to show:\n\n{}\n\nDo not run it.",
+    "Let me clear it.\n\n{}\n\nDo you want that?",
     *(
         f"{lead}\n\n{{}}"
         for lead in (
