@@ -69,6 +69,8 @@ _BEFORE_KEY: Final = frozenset(", \t\n\r\f\v/")
 _JOINS: Final = re.compile(r"\s*\+\s*(?=[\"'])")
 _BEFORE_PLUS: Final = frozenset("+ \t\n\r")
 _REACH: Final = 2000
+# More of them are no part of a string.
+_MOST_QUOTES: Final = 2000
 _PLAIN: Final = {
     "root": frozenset({""}),
     "argument": frozenset(")"),
@@ -156,6 +158,7 @@ class StringScanner(ScalarScanner):
         text, part = self.text, self.part
         search, after, inner = _ENDS[opening].search, _AFTER[part].match, part in _UNCLOSED
         start = checked = begin
+        inner_quotes = 0
         pieces: list[str] = []
         self.at = begin
         while True:
@@ -187,10 +190,17 @@ class StringScanner(ScalarScanner):
                 pieces.append(text[begin:at])
                 self.at = at + 1
                 return _laid_out("".join(pieces), text[begin:at])
-            if part == "key" and _NO_KEY.search(text, checked, at):
-                self.fail("a key that does not end", at)
-            self.mend("unescaped quote in a string", at)
+            inner_quotes += 1
+            self._note_inner(at, checked, inner_quotes)
             self.at = checked = at + 1
+
+    def _note_inner(self, at: int, checked: int, count: int) -> None:
+        """Note a quote that is part of a string, unless there are too many to believe it."""
+        if self.part == "key" and _NO_KEY.search(self.text, checked, at):
+            self.fail("a key that does not end", at)
+        if count > _MOST_QUOTES:
+            self.fail("quotes that can be read in two ways", at)
+        self.mend("unescaped quote in a string", at)
 
     def _refuse(self, at: int, part: Part, *, empty: bool, first: bool) -> None:
         """Refuse what makes a quote neither the end of a string nor a part of it."""

@@ -180,3 +180,10 @@ def test_a_missing_comma_before_a_key() -> None:
 def test_blanks_at_the_end_close_nothing(text: str, blanks: str) -> None:
     """What stops in the middle does so with blanks behind it, too."""
     assert scanned_value(text + blanks, 0).torn is scanned_value(text, 0).torn is not Tear.WHOLE
+
+
+def test_too_many_quotes_are_no_part_of_a_string() -> None:
+    """A string may hold a page with quotes in it, but not thousands of them."""
+    assert len(decode_value('{"a": "' + 'x "y" z ' * 200 + 'end"}', 0).value["a"]) == 1603
+    with pytest.raises(LenientError, match="two ways"):
+        decode_value('{"a": "' + 'x "y" z ' * 1500 + 'end"}', 0)
