@@ -18,7 +18,7 @@ from loopmend.reading.values import Value
 __all__ = ["JsonReading", "judged", "refused"]
 
 _MOST_NAMED: Final = 5
-_INTEGER: Final = re.compile(r"[-+]?[0-9_]*[0-9]")
+_INTEGER: Final = re.compile(r"[-+]?[0-9]+(?:_[0-9]+)*")
 P: Final = FailurePattern
 
 
@@ -108,11 +108,11 @@ def _fitted(reading: JsonReading, wanted: Schema, text: str) -> JsonReading:
 def _written(reading: JsonReading, text: str) -> dict[int, str]:
     """Return how integers are written that JSON would not write so, if each has one form only."""
     found = [text[slice(*r.span)] for r in reading.repairs if r.what == "number"]
-    forms = [each for each in found if _INTEGER.fullmatch(each)]
+    forms = Counter(each for each in found if _INTEGER.fullmatch(each))
     if not forms:
         return {}
     times = Counter(_integers(reading.data))
-    return {int(each): each for each in forms if forms.count(each) == times[int(each)]}
+    return {int(each): each for each, count in forms.items() if count == times[int(each)]}
 
 
 def _integers(data: Any) -> Iterator[int]:

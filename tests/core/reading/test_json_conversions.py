@@ -173,6 +173,8 @@ def test_a_number_is_no_date_where_no_text_is_wanted() -> None:
     [
         (int, '"7.0"', 7),
         (int, '"1_000"', 1000),
+        (list[int], "[1__0, +2]", [10, 2]),
+        (list[str], "[1_0, +2]", ["1_0", "+2"]),
         (bool, '"y"', True),
         (bool, '"n"', False),
         (bool, '"1"', True),
