@@ -141,9 +141,3 @@ def test_parts_of_values_are_linear(place: tuple[str, str]) -> None:
 def test_a_megabyte_of_anything(piece: str) -> None:
     """A megabyte is read in a second or two, or in a few on a machine that is busy."""
     assert _cost(read_json, piece * (1_000_000 // len(piece))) < 8
-
-
-def test_numbers_in_odd_spelling() -> None:
-    """How each number is written is looked up once, not once for each other."""
-    numbers = partial(read_json, schema=schema_of({"type": "array", "items": {"type": "integer"}}))
-    assert _is_linear(numbers, "+1,", ("[", "0]"))
