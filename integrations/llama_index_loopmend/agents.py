@@ -125,6 +125,10 @@ def with_hooks(agent: AgentT, hooks: Sequence[StepHook] | None = None) -> AgentT
     if isinstance(agent, HookedSteps):
         msg = f"`{agent.name}` already has hooks"
         raise ValueError(msg)  # noqa: TRY004 - it is of the right type, but not twice
+    asked: object = hooks
+    if isinstance(asked, StepHook):
+        msg = "`hooks` must be a list of step hooks: with_hooks(agent, [hook])"
+        raise TypeError(msg)
     chosen = default_hooks() if hooks is None else list(hooks)
     for each in map(type, chosen):
         if not issubclass(each, StepHook):

@@ -198,6 +198,8 @@ def triage(  # noqa: PLR0913, PLR0917 - a command has options
     except OSError as error:
         stop(f"cannot write: {visible(str(error))}", WRONG)
     _print(collected, wanted.format, stderr=STDIN in written)
+    if html is not None:
+        console(stderr=True).print(said(f"The report page is in {visible(html)}.", "dim"))
     raise typer.Exit(collected.code)
 
 

@@ -581,6 +581,7 @@ def test_steps_too_deep_to_be_redacted_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({"messages": chat}))
     done = run("triage", str(tmp_path / "a.json"), "--html", str(tmp_path / "out"))
     assert done.stdout.startswith("1 run:")
+    assert "The report page is in" in done.stderr
     assert "hunter2" not in (tmp_path / "out").read_text()
     assert run("show", str(tmp_path / "a.json")).exit_code == 2
 

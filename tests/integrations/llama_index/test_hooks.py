@@ -213,6 +213,9 @@ def test_only_hooks_are_hooks(wrong: Any) -> None:
     """Something else is refused by name."""
     with pytest.raises(TypeError, match="`hooks` must hold step hooks, not "):
         with_hooks(native("react", scripted()), wrong)
+    single: Any = PlannerStepHook()
+    with pytest.raises(TypeError, match=r"with_hooks\(agent, \[hook\]\)"):
+        with_hooks(native("react", scripted()), single)
 
 
 def test_a_reply_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
