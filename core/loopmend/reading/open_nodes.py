@@ -31,7 +31,7 @@ class OpenNodes:
         self.root = Node(Kind.ROOT, 0, 0, len(text), len(text), closed=True)
         self.stack = [self.root]
         self.tree = Tree(text, self.root)
-        self.work = min(len(text) + 200, _MUCH_WORK + len(text) // _CHARACTERS_PER_WORK)
+        self.work = min(len(text) + 2000, _MUCH_WORK + len(text) // _CHARACTERS_PER_WORK)
         """How much failed tries at values may still cost."""
         self.left = _FEW_NODES + len(text) // _CHARACTERS_PER_NODE
         """How many nodes may still be made."""

@@ -504,3 +504,13 @@ def test_an_echoed_question_behind_the_template(before: str) -> None:
     assert read_turn(before + text, tools=TWO).actions == (ToolCall("search", {"q": "x"}),)
     spoken = read_turn(f"{before}It is done.\n{text}", tools=TWO)
     assert not any(isinstance(action, ToolCall) for action in spoken.actions)
+
+
+def test_line_ends_behind_a_broken_text_decide_nothing() -> None:
+    """Whether there is work left for a try at a value does not hang on two blanks."""
+    text = '{"": " ", "argu</answer>0}<think>[2J</think>{"action": "search", "args": "\\u001b[2J"'
+    turns = [read_turn(text + end, tools=TOOLS) for end in ("", "\n", "\n\n", " " * 40)]
+    assert {turn.actions for turn in turns} == {()}
+    assert {turn.failure.message for turn in turns if turn.failure} == {
+        "Unclear whether `search` is being called or quoted: the words before it do not announce it."
+    }
