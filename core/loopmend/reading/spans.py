@@ -25,7 +25,7 @@ __all__ = ["grow"]
 # So many marks are looked at: more than any text has that is not made of markup.
 _FEW_MARKS: Final = 4000
 _CHARACTERS_PER_MARK: Final = 6
-_MARKS_PER_HEADER: Final = 8
+_MARKS_PER_HEADER: Final = 9
 _TICK_REACH: Final = 2000
 _LONGEST_BEFORE: Final = 64
 _LONGEST_TAIL: Final = 200
