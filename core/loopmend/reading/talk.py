@@ -65,7 +65,8 @@ class Stand:
     about: tuple[str, ...]
     """What it is given, and longer words of that."""
     headed: bool
-    """Whether it is ReAct's, or in control tokens, which no prose holds."""
+    """Whether more than words before it says that it is made: it is ReAct's or in control tokens,
+    which no prose holds, or a thought leads to it, or words after it await it."""
     labelled: bool
     """Whether a header of its own, such as `Action:`, announces it: then words need not."""
     alone: bool
