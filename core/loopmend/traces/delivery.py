@@ -92,17 +92,18 @@ class Delivery:
             return self._changed.wait_for(lambda: not self._waiting and not self._busy, timeout)
 
     def _work(self) -> None:
+        changed = self._changed  # what a new process begins with is another one
         while True:
-            with self._changed:
-                if not self._changed.wait_for(lambda: self._waiting, _LINGER):
+            with changed:
+                if not changed.wait_for(lambda: self._waiting, _LINGER):
                     self._thread = None
                     return
                 context, trace = self._waiting.popleft()
                 self._busy = True
             self._hand_over(context, trace)
-            with self._changed:
+            with changed:
                 self._busy = False
-                self._changed.notify_all()
+                changed.notify_all()
 
     def _hand_over(self, context: Context, trace: Trace) -> None:
         try:
