@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from langchain_loopmend.messages import finish_reason, text_of
 from langchain_loopmend.messages import reply_of as message_reply
+from langchain_loopmend.run_errors import error_of, is_fault
 from langchain_loopmend.run_values import (
     answer_of,
     calls_in,
@@ -19,7 +20,7 @@ from langchain_loopmend.run_values import (
     text_of_output,
     tokens_of,
 )
-from langchain_loopmend.runs import Note, Recording, Run, error_of, is_fault
+from langchain_loopmend.runs import Note, Recording, Run
 from loopmend import FailurePattern, ReadingConfig, read_turn
 from loopmend.reading.response import is_unusual
 from loopmend.reading.turn import Turn

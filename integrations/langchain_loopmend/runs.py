@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
-from concurrent import futures
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Final, Literal, TypeGuard, Union
+from typing import Any, Final, Literal, Union
 from uuid import UUID
 
 from langchain_core.exceptions import OutputParserException
 
+from langchain_loopmend.run_errors import CANCELS, causes, error_of, is_control_flow, is_fault
 from langchain_loopmend.run_values import ids_in, mark_of, tools_in
 from loopmend.traces.stop import StopReason
 from loopmend.traces.trace import TraceError
 
-__all__ = ["Kind", "Note", "OpenRuns", "Recording", "Run", "error_of", "is_fault", "is_interrupt"]
+__all__ = ["Kind", "Note", "OpenRuns", "Recording", "Run"]
 
 Kind = Literal["chain", "parser", "model", "tool"]
 
@@ -24,8 +23,6 @@ Kind = Literal["chain", "parser", "model", "tool"]
 _MOST_OPEN: Final = 1000
 # What is a step or a part of one; other runs only tell where it belongs.
 _FACTS: Final = frozenset({"model", "tool"})
-_CONTROL: Final = frozenset({"GraphBubbleUp", "GraphInterrupt", "ParentCommand"})
-_CANCELS: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, futures.CancelledError)
 # With these LangChain's own middleware marks its calls, and asks others to do so.
 _MARKS: Final = frozenset({"lc_internal_call", "lc_source"})
 _HOOKS: Final = frozenset({"before_agent", "before_model", "after_model", "after_agent"})
@@ -148,9 +145,9 @@ class Recording:
     def reason(self) -> str | None:
         """Why it stopped, where that is certain; else the trace tells it."""
         error = self.root.error
-        if isinstance(error, _CANCELS):
+        if isinstance(error, CANCELS):
             return StopReason.CANCELLED.value
-        if self.interrupted or _is_control_flow(error):
+        if self.interrupted or is_control_flow(error):
             return StopReason.INTERRUPTED.value
         return None
 
@@ -170,12 +167,12 @@ class Recording:
         source = self.source(error)
         if isinstance(source, Run):
             return error_of(error, source.kind)
-        parsing = any(isinstance(cause, OutputParserException) for cause in _causes(error))
+        parsing = any(isinstance(cause, OutputParserException) for cause in causes(error))
         return error_of(error, "parser" if source is not None or parsing else "host")
 
     def source(self, error: BaseException) -> Run | Note | None:
         """Return who told of an error, or of what it was raised from."""
-        chain = list(_causes(error))
+        chain = list(causes(error))
         for fact in reversed(self.facts):  # what is inside starts later
             if (fact.value if isinstance(fact, Note) else fact.error) in chain:
                 return fact
@@ -313,35 +310,6 @@ class OpenRuns:
     def _forget(self, recording: Recording) -> None:
         for run in recording.open:
             self._runs.pop(run.id, None)
-
-
-def is_fault(error: BaseException | None) -> TypeGuard[BaseException]:
-    """Tell whether something went wrong: to pause, to jump and to be cancelled is no error."""
-    return error is not None and not isinstance(error, _CANCELS) and not _is_control_flow(error)
-
-
-def _is_control_flow(error: BaseException | None) -> bool:
-    return any(kind.__name__ in _CONTROL for kind in type(error).__mro__)
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Tell whether an exception means that the run waits for a human."""
-    return any(kind.__name__ == "GraphInterrupt" for kind in type(error).__mro__)
-
-
-def error_of(error: BaseException, origin: str) -> TraceError:
-    """Return an exception as a trace holds it."""
-    return TraceError(type(error).__name__, str(error), origin)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those that it was raised from."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__
 
 
 def _starts_an_aside(run: Run, parent: Run) -> bool:
