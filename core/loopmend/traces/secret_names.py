@@ -20,7 +20,8 @@ _JOINED: Final = re.compile(
 _LONGEST_NAME: Final = 200
 
 _ALWAYS: Final = frozenset(
-    {"password", "passwd", "passphrase", "passcode", "pwd", "secret", "credential", "otp"}
+    {"password", "passwd", "passphrase", "passcode", "pwd", "psk", "secret", "credential"}
+    | {"otp"}
     | {"passwort", "kennwort", "senha", "contrasena", "wachtwoord"}
 )
 """Words for what is always a secret."""
@@ -88,7 +89,7 @@ def is_random(value: str) -> bool:
     >>> is_random("x7Gf02kQpl9s"), is_random("created_at_2026_descending"), is_random("cl100k_base")
     (True, False, False)
     """
-    if len(value) < 10:  # noqa: PLR2004
+    if len(value) < 10 or _TIME.fullmatch(value):  # noqa: PLR2004
         return False
     if value.isdigit():
         return len(value) >= 16  # noqa: PLR2004
@@ -128,10 +129,15 @@ def is_key_body(value: str) -> bool:
     (True, False)
     """
     # A run that no word is as long as needs no more than a digit in it.
-    return any(_jumps(run[0], 1 + (len(run[0]) < 20)) for run in _RUN.finditer(value))  # noqa: PLR2004
+    return _UUID.search(value) is not None or any(
+        _jumps(run[0], 1 + (len(run[0]) < _LONGER_THAN_WORDS)) for run in _RUN.finditer(value)
+    )
 
 
+_LONGER_THAN_WORDS: Final = 20
 _RUN: Final = re.compile(r"[A-Za-z0-9]{10,}")
+_UUID: Final = re.compile(r"(?<!\w)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\w)")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:[\d:.,]{1,20}(?:Z|[+-][\d:]{2,5})?")
 _LONG_RUN: Final = re.compile(r"[A-Za-z0-9]{16,}")
 # Where the kind of sign changes other than at the start of a word, capitals in a name included.
 _JUMP: Final = re.compile(

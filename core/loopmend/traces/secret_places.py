@@ -22,21 +22,23 @@ __all__ = ["places_of_secrets"]
 # What stands between a name and its value; Markdown's marks may stand around the sign. A pair is
 # `{"name": …, "value": …}`, an argument the next text of a list, a cell the next one of a row.
 _LINK: Final = re.compile(
-    r"(?P<sign>(?:\\{0,7}[\"'`]\]?)?\*{0,2}\s{0,8}(?:=>|:=|==?|:)"
+    r"(?P<sign>(?:\\{0,7}[\"'`]\]?)?\*{0,2}\s{0,8}(?:=>|:=|==?|:|%3[Dd])"
     r"(?:(?:\*{1,2}|__?)(?=[ \t]))?)\s{0,8}"
+    # What pydantic says of a field that it refuses.
+    r"|(?P<told>\n  [^\n]{1,200}\binput_value=)"
     r"|(?P<pair>\\{0,7}[\"']?,?\s{0,16}\\{0,7}[\"']?value\\{0,7}[\"']?\s{0,8}[:=]\s{0,8})"
     r"|(?P<next>\\{0,7}[\"']\s{0,8},\s{0,8})(?=\\{0,7}[\"'](?!-))"
     r"|(?P<cell>[*`]{0,3}[ \t]{0,40}\|[ \t]{0,40})"
     r"|(?P<close>>)|(?P<call>\(\s{0,8})(?=[\"'])"
     r"|(?P<is>(?:\s{1,4}(?:for|of|to|on|at)\s[^\s.,;:!?][^\n.,;:!?]{0,60}?)?"
-    r"\s{1,4}(?:is|are|was|ist|lautet|est)\s{0,4}:?\s{1,4})"
+    r"\s{1,4}(?:is|are|was|ist|lautet|est|→|->)\s{0,4}:?\s{1,4})"
     r"|(?P<gap>[ \t]{1,8}(?:to[ \t]{1,8})?)(?!-)"
 )
 _NAME: Final = re.compile(r"[\w.-]*", re.ASCII)
 _SIGNS: Final = "-._" + string.ascii_letters + string.digits
 # A name holds one of these.
 _WORD: Final = re.compile(
-    r"pass|pwd|secret|token|key|auth|cred|cookie|jwt|csrf|sig|otp|_pat(?![a-z])|sess|kennwort|senha"
+    r"pass|pwd|secret|token|key|auth|cred|cookie|psk|jwt|csrf|sig|otp|_pat(?![a-z])|sess|kennwort|senha"
     r"|contrasena|wachtwoord|code(?==)"
 )
 _LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -58,9 +60,13 @@ _BARE: Final = re.compile(
     r"|\\(?![nrt\"'\\]))+"
 )
 _SETTING: Final = re.compile(r"[ \t]*(?:[\r\n,;}&)\"'<\\]|$)")
+# After a scheme that is known anything is a secret, after another word what looks random.
 _SCHEME: Final = re.compile(
-    r"(?i:bearer|basic|bot|digest|token|apikey|api-key|negotiate|aws4-hmac-sha256)\s{1,8}"
+    r"(?:(?P<known>(?i:bearer|basic|bot|digest|token|apikey|api-key|negotiate|aws4-hmac-sha256))"
+    r"|[A-Za-z-]{2,16})\s{1,8}(?=\S)"
 )
+# A plural names a collection, which no lone word is.
+_PLURAL: Final = re.compile(r"(?i:.*[^s]s)")
 _TOKEN: Final = re.compile(r"[^\s\"'`\\]*")
 _LINE: Final = re.compile(r"[^\r\n\"'`\\]*")
 # What `Digest` says: pairs of which some are in quotes, `realm="x", response="…"`.
@@ -104,6 +110,8 @@ class _Named:
         while word := _WORD.search(self.lowered, at):
             before = text[max(at, word.start() - _LONGEST_NAME) : word.start()]
             start = word.start() - len(before) + len(before.rstrip(_SIGNS))
+            if text[start - 1 : start] == "%":  # `%3Fapi_key%3D`: the sign before it, escaped
+                start = min(start + 2, word.start())
             end = _NAME.match(text, word.end()).end()  # type: ignore[union-attr]
             link = _LINK.match(text, end)
             place = None if link is None else self.place(text[start:end], start, link)
@@ -126,7 +134,8 @@ class _Named:
                 return None  # it closes the text that the name begins: `input("Password: ")`
             place = quote.end(), self.closing(quote)
             return place if rule(text[slice(*place)]) else None
-        if rule is is_given and link["sign"] and text.startswith(("{", "["), start):
+        nests = rule is is_given and (link["sign"] or link["told"])
+        if nests and text.startswith(("{", "["), start):
             return self.nested(start)
         if block := _BLOCK.match(text, start):
             return self.block(block.end(), rule)
@@ -155,13 +164,14 @@ class _Named:
         if link["cell"]:
             value = value.partition("|")[0]
         end = start + len(value)
-        if link["is"]:
-            rule = is_mixed
+        if link["is"] or "==" in (link["sign"] or ""):
+            rule = is_mixed  # nor is the variable that a program compares with
         elif value.startswith("/") and "pwd" in name.lower():
             rule = is_random
         elif value.isalpha() and ":" in (link["sign"] or ""):
             # A word after a colon is a setting if nothing follows it, else a sentence goes on.
-            rule = rule if _SETTING.match(text, end) else is_random
+            alone = _SETTING.match(text, end) and not _PLURAL.fullmatch(name)
+            rule = rule if alone else is_random
         if not rule(value):
             return None
         whole = _BARE.match(text, start)
@@ -219,7 +229,7 @@ class _Named:
         if kind == "cookie":
             found = any(self.is_crumb(pair) for pair in value.split(";"))
         else:
-            found = is_given(value) if scheme else is_random(value)
+            found = is_given(value) if scheme and scheme["known"] else is_random(value)
         if not found:
             return None
         # A header that holds pairs is one to its end, else it is one word.

@@ -23,7 +23,7 @@ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glcbt- glptt- glft- glso
 ATATT3 ATCTT3 npm_ pypi- rubygems_ dckr_pat_ dckr_oat_ sqp_ squ_ sqa_ CCIPAT_ bkua_ AKCp sntrys_
 sntryu_ PMAK- glsa_ glc_ NRAK- NRRA- lin_api_ secret_ ntn_ figd_ sgp_ CFPAT- dt0c01. dt0s01. pnu_
 rdme_ phx_ A3- p8e- cmVmd CLOJARS_ glffct- glimt- gloas- GR1348941 api_org_ ico-
-pat. sat. API- fio-u- eyJrIjoi
+pat. pat-na1- pat-eu1- sat. API- fio-u- eyJrIjoi
 whsec_ shpat_ shpca_ shppa_ shpss_ sq0atp- sq0csp- EAA rzp_live_ rzp_test_ FLWSECK- FLWSECK_TEST-
 xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- SG. xkeysib- xsmtpsib- re_
 duffel_live_ duffel_test_ shippo_live_ shippo_test_ EZAK EZTK sm_aat_ sm_pat_ sm_sat_ xoxe.
@@ -71,6 +71,7 @@ _SHAPES: Final = tuple(
             (word, rf"{word}[a-z-]{{0,8}}\b[^\n|;&]{{0,100}}? {option}['\"]?(?P<secret>[^\s'\"]+)")
             for word, option in _OPTIONS
         ),
+        ("login", r"(?<=\blogin )(?P<random>[\w.~+/=-]{20,})"),
         ("-securestring", r"-SecureString(?: -String)? ['\"](?P<secret>[^\n'\"]+)"),
         # The lines of .pgpass, what crypt(3) makes of a password, and Discord's bots: a number in
         # base64, which starts so, the time, and a signature.
@@ -81,7 +82,6 @@ _SHAPES: Final = tuple(
         ("/webhooks/", r"/api/webhooks/[0-9]+/(?P<secret>[\w-]+)"),
         ("/webhookb2/", r"/webhookb2/(?P<secret>[\w@/-]+)"),
         (":aa", r"(?<![0-9])(?P<random>[0-9]{6,12}:AA[\w-]{30,35})(?![\w-])"),
-        ("sk-lf-", r"(?<!\w)(?P<secret>sk-lf-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?!\w)"),
         # All capitals, so no change of their kind tells chance from words.
         ("age-secret-key-1", r"(?P<secret>AGE-SECRET-KEY-1(?!X{9})[A-Z0-9]{16,})"),
         ("-us", r"(?<!\w)(?P<secret>[0-9a-f]{32}-us[0-9]{1,2})(?!\w)"),

@@ -72,6 +72,9 @@ KEPT = [
     "Cookie: lang=en-US; page=2; seen",
     "password=[REDACTED] and the password manager, a token stream, PASSWORD required",
     "main.py:12:5:7:warning and costs $1$2 and $5$",
+    "if password == confirm_password: and credentials: include",
+    "password_changed_at='2026-03-01T10:00:00Z', last login 2026-03-01T10:00:00.000Z",
+    "authorization: ask the owner",
     "a_module_of_twenty_and_more.attrib.and_another_name_of_it_that_is_long",
 ]
 PAIRS = [
@@ -130,6 +133,14 @@ PAIRS = [
     ("db:5432:shop:ann:{}", "TD7USV0nSe6MVhPyD4"),
     ("ann:{}:19000:0:", "$6$lOMABau2$cFVK8xsRZm7kVaFYgm0Uyha8krLQ"),
     ("https://x.org/?a=b&api_key={}", "hunter2"),
+    ("https%3A%2F%2Fx.org%2F%3Fapi_key%3D{}", "hunter2"),
+    ("api_key\n  Input should be shorter [type=x, input_value='{}', input_type=str]", "hunter2"),
+    ("Authorization: SSWS {}", RUN),
+    ("tool login {}", RUN),
+    ("secret key → {}", "hunter2"),
+    ("wifi.psk={}", "hunter"),
+    ("if password == '{}'", "hunter"),
+    ("if password == {}", "hunter2"),
 ]
 
 
@@ -242,7 +253,8 @@ def _changed(row: Row) -> bool:
 
 
 @pytest.mark.parametrize(
-    "file", ["secret_rows.txt", "fresh_secret_rows.txt", "third_secret_rows.txt"]
+    "file",
+    ["secret_rows.txt", "fresh_secret_rows.txt", "third_secret_rows.txt", "fourth_secret_rows.txt"],
 )
 def test_nine_of_ten_made_up_secrets_go_whole(file: str) -> None:
     """No six signs in a row stay of at least 90 % of the made-up secrets."""
@@ -253,7 +265,13 @@ def test_nine_of_ten_made_up_secrets_go_whole(file: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["lookalike_rows.txt", "fresh_lookalike_rows.txt", "third_lookalike_rows.txt"]
+    "file",
+    [
+        "lookalike_rows.txt",
+        "fresh_lookalike_rows.txt",
+        "third_lookalike_rows.txt",
+        "fourth_lookalike_rows.txt",
+    ],
 )
 def test_what_looks_like_a_secret_stays(file: str) -> None:
     """At most two of the look-alikes change."""
@@ -360,6 +378,10 @@ def test_any_text_can_be_redacted(text: str) -> None:
         "password=a,",
         "--token ",
         "password is ",
+        "key\n  ",
+        "key\n  input_value=",
+        "authorization: a ",
+        "login ",
         "sk-a1.",
         "key-",
         "://a:",
