@@ -97,14 +97,14 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, help="a GGUF file to serve instead of the default")
     parser.add_argument("--base-url", help="a server to ask instead, such as http://host:port/v1")
     parser.add_argument("--model-name", default="default", help="which model the server should use")
-    parser.add_argument(
-        "--tasks", default="held_out", help="railway, held_out, or a Python file of your own"
-    )
 
 
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m live", description=__doc__)
     add_server_options(parser)
+    parser.add_argument(
+        "--tasks", default="clinic", help="clinic, museum, railway, or a Python file of your own"
+    )
     parser.add_argument("--first", type=int, help="only so many tasks")
     parser.add_argument("--agent", default="", help="only those whose name holds this")
     parser.add_argument("--column", default="", help="only those whose name holds this")

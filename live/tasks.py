@@ -1,7 +1,7 @@
 """Tasks and the tools that know their answers: each file of tasks holds `TOOLS` and `TASKS`.
 
-Two are here: `railway`, which was looked at while loopmend was built, and `held_out`, written
-before any model ran on it. `--tasks FILE.py` takes one of your own, in the same form.
+Three are here: `railway`, which was looked at while loopmend was built, `museum` and `clinic`, each
+written before any model ran on it. `--tasks FILE.py` takes one of your own, in the same form.
 """
 
 from __future__ import annotations

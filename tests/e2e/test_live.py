@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,13 +97,34 @@ def test_obedience_asks_about_each_failing_turn_in_each_way(
         obedience.main(given)
         obedience.main(given)
     rows = list(_lines(out))
-    assert [row[1:] for row in rows] == [
-        ["native", "first", "the seed's text", True, True],
-        ["native", "first", "ours, refused reply shown", True, True],
-        ["native", "first", "ours, refused reply dropped", True, True],
-        ["native", "first", "constrained", True, True],
+    first = [(row[2:4], row[-1]["message"]["content"]) for row in rows if row[4] is None]
+    assert first[0][0] == ["react", "first"]
+    assert first[2] == (["native", "first"], json.dumps(CALL))
+    assert len(first) == 4, "two protocols, two steps; the second start asks nothing again"
+    assert [row[2:8] for row in rows if row[4] is not None] == [
+        ["native", "first", "the seed's text", True, True, True],
+        ["native", "first", "ours, refused reply shown", True, True, True],
+        ["native", "first", "ours, refused reply dropped", True, True, True],
+        ["native", "first", "constrained", True, True, True],
     ]
-    assert "constrained                  usable   1, right   1 of   1" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert re.search(r"tasks own +constrained +usable   1, right   1 of   1", said)
+    assert "the defaults ask" not in said, "by default the call is made, not asked about"
+
+
+@QUIET
+def test_obedience_takes_half_of_its_turns_in_react_and_stops_at_the_number(
+    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model that says nothing fails in every turn; each protocol gives its half."""
+    out = tmp_path / "turns.jsonl"
+    with serving(lambda _: (200, completion(""))) as (url, _):
+        given = ["--base-url", url, "--tasks", str(own), "--out", str(out)]
+        obedience.main([*given, "--turns", "3"])
+    asked = [row[2:5] for row in _lines(out) if row[4] == "constrained"]
+    assert [protocol for protocol, *_ in asked] == ["react", "native", "native"]
+    said = capsys.readouterr().out
+    assert re.search(r"defaults ask about +constrained +usable   0, right   0 of   3", said)
 
 
 @QUIET
@@ -120,7 +142,7 @@ def test_a_gguf_file_is_served(own: Path, tmp_path: Path) -> None:
     assert row[3]["error"] is None
 
 
-@pytest.mark.parametrize("name", ["railway", "held_out"])
+@pytest.mark.parametrize("name", ["railway", "museum", "clinic"])
 def test_each_task_can_be_done(name: str) -> None:
     """Twenty questions, all different; the first call is known and is what the task needs."""
     file = task_file(name)
