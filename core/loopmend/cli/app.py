@@ -67,10 +67,12 @@ if TYPE_CHECKING:
 else:
     Format = Enum("Format", {name: name for name in FORMATS}, type=str)
 
-Paths = Annotated[list[str], typer.Argument(help="Files, folders, patterns, or - for the pipe.")]
+Paths = Annotated[
+    list[str], typer.Argument(help="Files, folders, patterns, or - for standard input.")
+]
 FormatOption = Annotated[
     Optional[Format],  # noqa: UP045 - typer reads it at run time, on Python 3.10 too
-    typer.Option("--format", help="The format, if the content does not tell it."),
+    typer.Option("--format", help="The format, if the content does not show it."),
 ]
 Tools = Annotated[
     Optional[list[str]],  # noqa: UP045
@@ -82,7 +84,7 @@ Finish = Annotated[
 ]
 Handover = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Option(help="A call that ends a run with somebody else."),
+    typer.Option(help="A call that hands the run to somebody else."),
 ]
 MostSteps = Annotated[
     Optional[int],  # noqa: UP045
@@ -90,7 +92,7 @@ MostSteps = Annotated[
 ]
 Jobs = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=1, help="How many processes; by default one for each core."),
+    typer.Option(min=1, help="Number of processes (default: one per core)."),
 ]
 FailOn = Annotated[
     Optional[list[str]],  # noqa: UP045
@@ -106,7 +108,7 @@ NoRedact = Annotated[
 ]
 
 
-def _file(what: str, where: str = "a file, or - for the output") -> Any:
+def _file(what: str, where: str = "a file, or - for standard output") -> Any:
     return typer.Option(metavar="FILE", help=f"Write {what} to {where}.")
 
 
@@ -326,10 +328,10 @@ def plan(
     try:
         known = from_json(TaskStateInput, text)
     except (TypeError, ValueError) as error:
-        stop(f"{name_of(state)} is no TaskStateInput: {visible(str(error))}", WRONG)
+        stop(f"{name_of(state)} is not a TaskStateInput: {visible(str(error))}", WRONG)
     unknown = ", ".join(unknown_keys(loads(text), to_data(known)))
     if unknown:
-        stop(f"{name_of(state)} has keys that are unknown: {visible(unknown)}", WRONG)
+        stop(f"{name_of(state)} has unknown keys: {visible(unknown)}", WRONG)
     advised = Planner().advise(known)
     if json:
         typer.echo(to_json(advised))

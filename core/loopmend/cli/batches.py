@@ -19,13 +19,13 @@ def batch(
     ],
     out: Annotated[str, typer.Option(metavar="FOLDER", help="Where the reports go, as Parquet.")],
     ray: Annotated[
-        Optional[str], typer.Option(metavar="ADDRESS", help="A Ray cluster, instead of here.")  # noqa: UP045 - typer reads it
+        Optional[str], typer.Option(metavar="ADDRESS", help="A Ray cluster to run on.")  # noqa: UP045 - typer reads it
     ] = None,
     slices: Annotated[
-        int, typer.Option(min=1, help="Into how many parts the runs are divided.")
+        int, typer.Option(min=1, help="Number of parts to divide the runs into.")
     ] = 1,
     trace_id: Annotated[
-        Optional[str], typer.Option(metavar="COLUMN", help="The column that tells the run.")  # noqa: UP045
+        Optional[str], typer.Option(metavar="COLUMN", help="The column that holds the run's id.")  # noqa: UP045
     ] = None,
 ) -> None:
     """Classify runs whose spans are rows of Parquet; started again, it goes on where it stopped."""

@@ -61,11 +61,14 @@ class CallResult:
         634
         """
         arguments = written(self.arguments, in_order=True)
+        result = self.result.strip()
+        # What is cut may lose the words of its error; the rest can be asked when it counts.
+        failed = self.failed or (len(result) > _LONGEST_KEPT and self.fails())
         return CallResult(
             short(self.name),
             self.arguments if len(arguments) <= _LONGEST_KEPT else short(arguments),
-            short(self.result.strip()),
-            self.fails(),
+            short(result),
+            failed,
             None if self.handoff is None else short(self.handoff),
         )
 
