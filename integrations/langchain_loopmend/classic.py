@@ -6,6 +6,7 @@ its agent classes insist on a subclass of their own base class.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from loopmend._extras import require_extra
@@ -13,27 +14,51 @@ from loopmend._extras import require_extra
 require_extra("langchain_classic", extra="classic", needed_by="langchain_loopmend.classic")
 
 from langchain_classic.agents import AgentOutputParser  # noqa: E402
+from langchain_classic.agents.agent import (  # noqa: E402
+    RunnableAgent,
+    RunnableMultiActionAgent,
+)
 from langchain_classic.output_parsers.structured import (  # noqa: E402
     StructuredOutputParser as LangChainStructuredParser,
 )
+from langchain_core.agents import AgentAction, AgentFinish  # noqa: E402
 from langchain_core.exceptions import OutputParserException  # noqa: E402
 from langchain_core.output_parsers import BaseOutputParser  # noqa: E402
 from langchain_core.outputs import Generation  # noqa: E402
-from langchain_core.runnables import Runnable, RunnableSequence  # noqa: E402
-from pydantic import ConfigDict  # noqa: E402
+from langchain_core.runnables import (  # noqa: E402
+    Runnable,
+    RunnableBranch,
+    RunnableLambda,
+    RunnablePassthrough,
+    RunnableSequence,
+)
+from pydantic import BaseModel, ConfigDict  # noqa: E402
 from typing_extensions import override  # noqa: E402
 
 from langchain_loopmend.errors import correction_of, said_by  # noqa: E402
-from langchain_loopmend.guarded_agents import LoopStop, with_loop_guard  # noqa: E402
+from langchain_loopmend.messages import ENDED  # noqa: E402
 from langchain_loopmend.parsers import AgentActionOutputParser  # noqa: E402
 from langchain_loopmend.value_parsers import value_parser  # noqa: E402
 from loopmend import (  # noqa: E402
     Failure,
     FailurePattern,
+    LoopPolicy,
     ReadingConfig,
+    StopReason,
     read_turn,
 )
-from loopmend.mending import correction  # noqa: E402
+from loopmend._repr import written  # noqa: E402
+from loopmend.mending import (  # noqa: E402
+    CallResult,
+    CapError,
+    Nudge,
+    OnCap,
+    Stop,
+    answer_at_cap,
+    ask_before_cap,
+    check_on_cap,
+    correction,
+)
 
 __all__ = [
     "LoopStop",
@@ -46,6 +71,9 @@ __all__ = [
 
 _PREFIX: Final = "Could not parse LLM output: "
 _FORM_ASKED: Final = ReadingConfig(plain_text="error", detect_signals=False)
+_CAP: Final = "its limit of iterations or time"
+
+Steps = Sequence[tuple[AgentAction, Any]]
 
 
 class ReActOutputParser(AgentActionOutputParser, AgentOutputParser):
@@ -154,3 +182,159 @@ def _reply(error: OutputParserException) -> str | None:
         return error.llm_output
     message, prefix, text = said_by(error).partition(_PREFIX)
     return text.strip().removeprefix("`").removesuffix("`") if prefix and not message else None
+
+
+# Agents that are told when they go in circles, and answer at the cap
+
+
+class LoopStop(AgentFinish):
+    """The end of a run that loopmend, not the model, ended.
+
+    The run's result says so under the key `loopmend_ended`.
+
+    >>> LoopStop(return_values={"output": "?"}, log="?").reason
+    'max_iterations'
+    """
+
+    reason: str = StopReason.MAX_ITERATIONS.value
+    """Why, in a trace's terms."""
+
+    @classmethod
+    @override
+    def is_lc_serializable(cls) -> bool:
+        return False  # it belongs to one run
+
+
+class _Guarded(BaseModel):
+    """What a guarded agent does at the executor's cap."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    unguarded: Runnable[Any, Any]
+    """The agent as it was given."""
+    on_cap: OnCap = "answer"
+
+    def return_stopped_response(
+        self, early_stopping_method: str, intermediate_steps: Steps, **kwargs: Any
+    ) -> AgentFinish:
+        """Return what to answer at the cap.
+
+        Raises:
+            CapError: That is what `on_cap` says.
+            ValueError: The method is neither `"force"` nor `"generate"`.
+        """
+        if early_stopping_method not in ("force", "generate"):
+            msg = f"Got unsupported early_stopping_method `{early_stopping_method}`"
+            raise ValueError(msg)
+        answer = answer_at_cap(_calls(intermediate_steps), _CAP)
+        if self.on_cap == "raise":
+            raise CapError(answer)
+        said = None
+        if early_stopping_method == "generate" and intermediate_steps:
+            told = _told(intermediate_steps, ask_before_cap(_question(kwargs)))
+            said = _last_word(self.unguarded, {**kwargs, "intermediate_steps": told})
+        return _ended(answer.content if said is None else said, answer.reason)
+
+
+class GuardedAgent(_Guarded, RunnableAgent):
+    """What `with_loop_guard` returns for an agent that makes one call at a time."""
+
+
+class GuardedMultiActionAgent(_Guarded, RunnableMultiActionAgent):
+    """What `with_loop_guard` returns for an agent that may make several calls at once."""
+
+
+def with_loop_guard(  # noqa: PLR0913 - each is a choice of its own
+    agent: Runnable[Any, Any],
+    *,
+    warn_after: int = 2,
+    stop_after: int | None = None,
+    window: int = 30,
+    exclude_tools: Collection[str] = (),
+    on_cap: OnCap = "answer",
+) -> GuardedAgent | GuardedMultiActionAgent:
+    """Return an agent for `AgentExecutor` that is told when it goes in circles.
+
+    The warning follows the latest observation. At the executor's cap on iterations or time the run
+    ends with an answer from what was found, where the executor alone says "Agent stopped due to
+    iteration limit or time limit." With `early_stopping_method="generate"` the model is asked for
+    that answer first.
+
+    Args:
+        agent: What a constructor such as `create_react_agent` returned.
+        warn_after: Repeats before the model is warned.
+        stop_after: Repeats before the run ends; never by default.
+        window: How many of the latest calls count.
+        exclude_tools: Tools that may repeat freely.
+        on_cap: What to do at the executor's cap: `"answer"` from what was found, or `"raise"` a
+            `loopmend.mending.CapError`.
+
+    Raises:
+        ValueError: Not `1 < warn_after <= stop_after`, or another `on_cap`.
+
+    >>> from langchain_core.agents import AgentAction
+    >>> from langchain_core.runnables import RunnableLambda
+    >>> agent = with_loop_guard(RunnableLambda(lambda given: "goes on"), warn_after=2, stop_after=3)
+    >>> agent.plan([(AgentAction("search", "Oslo", ""), "a city")] * 3).return_values["output"]
+    'Stopped: search was called 3 times with the same arguments and the same result: a city'
+    """
+    check_on_cap(on_cap)
+    policy = LoopPolicy(warn_after, stop_after, window, exclude_tools)
+    guard: Runnable[Any, Any] = RunnableLambda(
+        lambda given: _guarded(given, policy), name="loop_guard"
+    )
+    branch: Runnable[Any, Any] = RunnableBranch(
+        (lambda given: isinstance(given, AgentFinish), RunnablePassthrough()), agent
+    )
+    kind = GuardedMultiActionAgent if _makes_several(agent) else GuardedAgent
+    return kind(runnable=guard | branch, unguarded=agent, on_cap=on_cap)
+
+
+def _makes_several(agent: Runnable[Any, Any]) -> bool:
+    """Tell whether an agent may make several calls at once, as the executor tells it."""
+    try:
+        return bool(agent.OutputType == list[AgentAction] | AgentFinish)
+    except TypeError:  # it does not say
+        return False
+
+
+def _guarded(given: dict[str, Any], policy: LoopPolicy) -> dict[str, Any] | AgentFinish:
+    steps: Steps = given.get("intermediate_steps") or []
+    decision = policy.decide(_calls(steps), _question(given))
+    if isinstance(decision, Stop):
+        return _ended(decision.content, StopReason.MAX_ITERATIONS.value)
+    if isinstance(decision, Nudge):
+        return {**given, "intermediate_steps": _told(steps, decision.content)}
+    return given
+
+
+def _last_word(agent: Runnable[Any, Any], given: dict[str, Any]) -> str | None:
+    """Return what the agent answers when it is asked a last time, or nothing if it goes on."""
+    try:
+        said = agent.invoke(given)
+    except OutputParserException:
+        return None
+    answer = said.return_values.get("output") if isinstance(said, AgentFinish) else None
+    return str(answer) if answer else None
+
+
+def _calls(steps: Steps) -> list[CallResult]:
+    told = (written(seen) if isinstance(seen, (dict, list)) else str(seen) for _, seen in steps)
+    return [
+        CallResult(a.tool, a.tool_input, text) for (a, _), text in zip(steps, told, strict=True)
+    ]
+
+
+def _question(given: dict[str, Any]) -> str:
+    asked = given.get("input")
+    return asked if isinstance(asked, str) else ""
+
+
+def _told(steps: Steps, note: str) -> list[tuple[AgentAction, Any]]:
+    """Return the steps with a note behind the latest observation."""
+    action, seen = steps[-1]
+    return [*steps[:-1], (action, f"{seen}\n{note}")]
+
+
+def _ended(content: str, reason: str) -> LoopStop:
+    return LoopStop(return_values={"output": content, ENDED: reason}, log=content, reason=reason)

@@ -17,19 +17,19 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableSerializa
 from pydantic import ConfigDict, Field, SkipValidation
 from typing_extensions import override
 
-from langchain_loopmend.decoding import decoding_model, remember_refusal
 from langchain_loopmend.messages import (
     as_messages,
     as_text,
-    core_messages,
+    constrained_to,
     messages_of,
     put_together,
     reply_of,
 )
+from langchain_loopmend.schemas import decoding_model, remember_refusal
 from loopmend import Ask, Mending
 from loopmend._waiting import at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
-from loopmend.mending import OnFailure, Retry, check_on_failure, constrained
+from loopmend.mending import OnFailure, Retry, check_on_failure
 
 __all__ = ["RETRY_EVENT", "Constrain", "Exchange", "Mender"]
 
@@ -47,6 +47,10 @@ class Exchange:
     """A question that is put to a model until its reply can be used."""
 
     mending: Mending
+    reply: Any = None
+    """The latest reply."""
+    _config: RunnableConfig | None = None
+    _retry_llm: Any = None
 
     def __init__(  # noqa: PLR0913 - how a runnable was called
         self,
@@ -62,12 +66,10 @@ class Exchange:
         self.llm = llm
         self.input = input
         self.waits = waits
-        self.reply: Any = None
-        """The latest reply."""
         self._config = config
         self._passed = passed or {}
         self._streaming = streaming
-        self._retry_llm = llm if retry_llm is None else retry_llm
+        self._retry_llm = retry_llm
         self._speaks_text = False
 
     async def run(self, step: Any) -> Any:
@@ -121,14 +123,17 @@ class Exchange:
         config = self._config or {}
         return {**config, "tags": [*(config.get("tags") or ()), f"loopmend:attempt:{attempt + 1}"]}
 
+    @property
+    def _asked_again(self) -> Any:
+        return self.llm if self._retry_llm is None else self._retry_llm
+
     def _asked(self, step: Ask) -> Any:
-        return self._retry_llm if step.attempt else self.llm
+        return self._asked_again if step.attempt else self.llm
 
     def put(self, step: Ask) -> Any:
         """Return what to ask."""
         if step.schema is not None and self.mending.wanted is None:
-            whole = [*core_messages(as_messages(self.input)), *step.messages]
-            return messages_of(constrained(whole, self.mending.tools))
+            return constrained_to(as_messages(self.input), step, self.mending.tools)
         if not step.messages:
             return self.input
         if self._speaks_text:  # a model of plain text knows no roles

@@ -20,9 +20,9 @@ from langchain_core.messages import (
 from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.prompt_values import PromptValue
 
-from loopmend import Done, GaveUp, Message, Reply, StopReason
+from loopmend import Ask, Done, GaveUp, Message, Reply, StopReason
 from loopmend._repr import written
-from loopmend.mending import MadeCalls, NativeCall, OnFailure, calls_made
+from loopmend.mending import MadeCalls, NativeCall, OnFailure, calls_made, constrained
 
 __all__ = [
     "ENDED",
@@ -30,6 +30,7 @@ __all__ = [
     "as_reply",
     "as_text",
     "asked_of",
+    "constrained_to",
     "core_messages",
     "ended_by",
     "finish_reason",
@@ -158,6 +159,11 @@ def _core_message(message: BaseMessage) -> Message:
         return Message("assistant", text_of(message), calls, **known)
     system = isinstance(message, SystemMessage)
     return Message("system" if system else "user", text_of(message), **known)
+
+
+def constrained_to(messages: Iterable[BaseMessage], step: Ask, tools: Any) -> list[BaseMessage]:
+    """Return a conversation for a model that decodes by a step's schema of actions."""
+    return messages_of(constrained([*core_messages(messages), *step.messages], tools))
 
 
 def messages_of(messages: Iterable[Message]) -> list[BaseMessage]:

@@ -13,7 +13,6 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from pydantic import SkipValidation
 from typing_extensions import override
 
-from langchain_loopmend.decoding import takes_schema
 from langchain_loopmend.errors import correction_of, failure_of
 from langchain_loopmend.mending import Constrain, Exchange, Mender
 from langchain_loopmend.messages import (
@@ -25,7 +24,7 @@ from langchain_loopmend.messages import (
     text_of,
 )
 from langchain_loopmend.parsers import AgentActionOutputParser, ReadingOutputParser
-from langchain_loopmend.schemas import bound_tools, tool_schemas, toolbox
+from langchain_loopmend.schemas import bound_tools, takes_schema, tool_schemas, toolbox
 from langchain_loopmend.value_parsers import PydanticOutputParser, ValueReader, value_parser
 from loopmend import Done, Failure, GaveUp, Mending, RetryPolicy, StopReason, Turn
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
@@ -71,7 +70,9 @@ class ParsedExchange(Exchange):
         self._error: Exception | None = None
         # A call goes back with our answer to it: a model that made one waits for that.
         policy = RetryPolicy(limits[0], constrain=limits[1], show_refused="calls")
-        self.mending = _mending(self.parser, policy, self._retry_llm)
+        self.mending = _mending(
+            self.parser, policy, llm if self._retry_llm is None else self._retry_llm
+        )
 
     @override
     async def judge(self, reply: Any) -> Any:

@@ -13,9 +13,8 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tracers.context import register_configure_hook
 
-from langchain_loopmend.run_errors import is_fault, is_interrupt
 from langchain_loopmend.run_traces import trace_of
-from langchain_loopmend.run_values import results_in
+from langchain_loopmend.run_values import is_fault, is_interrupt, results_in
 from langchain_loopmend.runs import Kind, OpenRuns, Recording
 from loopmend.traces.kept import KeptTraces
 from loopmend.traces.trace import Limits, Trace

@@ -11,10 +11,11 @@ from typing_extensions import override
 
 from langchain_loopmend.messages import finish_reason, text_of
 from langchain_loopmend.messages import reply_of as message_reply
-from langchain_loopmend.run_errors import error_of, is_fault
 from langchain_loopmend.run_values import (
     answer_of,
     calls_in,
+    error_of,
+    is_fault,
     question_of,
     reply_of,
     text_of_output,

@@ -1,10 +1,12 @@
-"""What LangChain passes to callbacks, as a trace says it."""
+"""What LangChain passes to callbacks, results and exceptions, as a trace says it."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from concurrent import futures
+from typing import Any, Final, TypeGuard
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
@@ -12,12 +14,18 @@ from langchain_core.prompt_values import PromptValue
 from pydantic import BaseModel
 
 from langchain_loopmend.messages import ENDED, text_of
-from loopmend.traces.trace import Tokens, TraceCall
+from loopmend.traces.trace import Tokens, TraceCall, TraceError
 
 __all__ = [
+    "CANCELS",
     "answer_of",
     "calls_in",
+    "causes",
+    "error_of",
     "ids_in",
+    "is_control_flow",
+    "is_fault",
+    "is_interrupt",
     "mark_of",
     "question_of",
     "reply_of",
@@ -27,6 +35,8 @@ __all__ = [
     "tools_in",
 ]
 
+CANCELS: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, futures.CancelledError)
+_CONTROL: Final = frozenset({"GraphBubbleUp", "GraphInterrupt", "ParentCommand"})
 _QUESTIONS: Final = ("input", "question", "query")
 _HUMAN: Final = ("human", "user")
 
@@ -209,3 +219,36 @@ def _as_text(value: Any) -> str:
 def _field(value: Any, key: str) -> Any:
     # A `dict` is asked for first: to ask whether something is a mapping takes ten times as long.
     return value.get(key) if isinstance(value, (dict, Mapping)) else getattr(value, key, None)
+
+
+# Exceptions: a fault, a pause, a jump or a cancellation
+
+
+def is_fault(error: BaseException | None) -> TypeGuard[BaseException]:
+    """Tell whether something went wrong: to pause, to jump and to be cancelled is no error."""
+    return error is not None and not isinstance(error, CANCELS) and not is_control_flow(error)
+
+
+def is_control_flow(error: BaseException | None) -> bool:
+    """Tell whether an exception only steers a graph."""
+    return any(kind.__name__ in _CONTROL for kind in type(error).__mro__)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Tell whether an exception means that the run waits for a human."""
+    return any(kind.__name__ == "GraphInterrupt" for kind in type(error).__mro__)
+
+
+def error_of(error: BaseException, origin: str) -> TraceError:
+    """Return an exception as a trace holds it."""
+    return TraceError(type(error).__name__, str(error), origin)
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those that it was raised from."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__

@@ -10,8 +10,16 @@ from uuid import UUID
 
 from langchain_core.exceptions import OutputParserException
 
-from langchain_loopmend.run_errors import CANCELS, causes, error_of, is_control_flow, is_fault
-from langchain_loopmend.run_values import ids_in, mark_of, tools_in
+from langchain_loopmend.run_values import (
+    CANCELS,
+    causes,
+    error_of,
+    ids_in,
+    is_control_flow,
+    is_fault,
+    mark_of,
+    tools_in,
+)
 from loopmend.traces.stop import StopReason
 from loopmend.traces.trace import TraceError
 

@@ -12,7 +12,6 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from typing_extensions import override
 
-from langchain_loopmend.decoding import structured_model, takes_schema
 from langchain_loopmend.mending import Constrain, Exchange, Mender
 from langchain_loopmend.messages import (
     as_messages,
@@ -23,7 +22,13 @@ from langchain_loopmend.messages import (
     settled,
 )
 from langchain_loopmend.parsing_retry import ParsingRetry
-from langchain_loopmend.schemas import bound_tools, tool_schemas, toolbox
+from langchain_loopmend.schemas import (
+    bound_tools,
+    structured_model,
+    takes_schema,
+    tool_schemas,
+    toolbox,
+)
 from langchain_loopmend.value_parsers import PydanticOutputParser
 from loopmend import Done, Mending, RetryPolicy
 from loopmend._waiting import at_once

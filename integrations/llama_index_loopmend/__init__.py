@@ -34,9 +34,9 @@ if TYPE_CHECKING:
         StepHook,
     )
     from llama_index_loopmend.hooks.signals import MetaSignalHook
+    from llama_index_loopmend.mending import RetryingOutputParser
     from llama_index_loopmend.parsers import ActionOutputParser, TolerantReActOutputParser
     from llama_index_loopmend.recorder import TraceRecorder, record_traces
-    from llama_index_loopmend.retry import RetryingOutputParser
     from llama_index_loopmend.steps import AgentStep
     from llama_index_loopmend.structured_llms import with_parsing_retry
     from llama_index_loopmend.value_parsers import PydanticOutputParser
@@ -53,9 +53,9 @@ _HELD = {
     "hooks.planner": "PlannerStepHook",
     "hooks.protocol": "Accept Answer AskAgain HandOver Proceed StepHook",
     "hooks.signals": "MetaSignalHook",
+    "mending": "RetryingOutputParser",
     "parsers": "ActionOutputParser TolerantReActOutputParser",
     "recorder": "TraceRecorder record_traces",
-    "retry": "RetryingOutputParser",
     "steps": "AgentStep",
     "structured_llms": "with_parsing_retry",
     "value_parsers": "PydanticOutputParser",

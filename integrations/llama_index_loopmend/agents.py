@@ -18,11 +18,10 @@ from llama_index.core.workflow import Context, Workflow, step
 from pydantic import model_validator
 from typing_extensions import Self, override
 
-from llama_index_loopmend.hooked_steps import HookedSteps, Parsed, default_hooks
+from llama_index_loopmend.hooked_steps import Ending, HookedSteps, Parsed, default_hooks
 from llama_index_loopmend.hooks.normalization import NormalizationHook
 from llama_index_loopmend.hooks.protocol import StepHook
 from llama_index_loopmend.parsers import TolerantReActOutputParser
-from llama_index_loopmend.structured_answers import finished
 
 __all__ = [
     "PlannedAgentWorkflow",
@@ -178,7 +177,6 @@ class PlannedAgentWorkflow(AgentWorkflow):
     @override
     async def parse_agent_output(self, ctx: Context, ev: AgentOutput) -> Parsed:
         """Go on from an output; what a hook blocked is final and asks nobody."""
-        agent = self.agents[ev.current_agent_name]
-        own = self.output_cls or self.structured_output_fn  # the workflow's comes first
-        done = await finished(agent, ctx, ev, self.output_cls if own else agent.output_cls)
-        return done or await super().parse_agent_output(ctx, ev)
+        ending = Ending(self.agents[ev.current_agent_name], ev, self)
+        go_on = super(PlannedAgentWorkflow, ending.workflow).parse_agent_output
+        return await ending.reached(go_on(ctx, ev))

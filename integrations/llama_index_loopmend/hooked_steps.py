@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Union
 
 from llama_index.core.agent.react.types import ResponseReasoningStep
@@ -16,7 +17,6 @@ from llama_index.core.workflow import Context, StopEvent, step
 from pydantic import BaseModel, Field
 from typing_extensions import override
 
-from llama_index_loopmend.decoding import decoding_arguments
 from llama_index_loopmend.hooks.loops import LoopGuardHook
 from llama_index_loopmend.hooks.normalization import NormalizationHook
 from llama_index_loopmend.hooks.planner import PlannerStepHook
@@ -28,12 +28,11 @@ from llama_index_loopmend.hooks.protocol import (
     Proceed,
     StepHook,
 )
+from llama_index_loopmend.mending import decoding_arguments
 from llama_index_loopmend.messages import calling, chat_messages, core_messages, selection, told
 from llama_index_loopmend.parsers import reading
-from llama_index_loopmend.scratchpads import scratchpad_of
 from llama_index_loopmend.steps import (
     ASKED,
-    CALLS,
     COUNT,
     ENDED,
     HANDOFF,
@@ -42,8 +41,9 @@ from llama_index_loopmend.steps import (
     REFUSED,
     UNKEPT,
     AgentStep,
+    scratchpad_of,
 )
-from llama_index_loopmend.structured_answers import finished
+from llama_index_loopmend.structured_llms import with_parsing_retry
 from loopmend import Message, StopReason
 from loopmend.mending import constrained
 
@@ -59,10 +59,10 @@ Parsed = Union[StopEvent, AgentInput, ToolCall, None]
 Decision = Union[AgentOutput, AskAgain, Answer]
 
 _UNSAID: Final = (StopReason.BLOCKED, StopReason.PARSE_FAIL)
-_KINDS: Final = {
-    "before": "Proceed, Answer, HandOver",
-    "after": "Accept, AskAgain, Answer",
-    "failed": "AskAgain, Answer",
+_MAY_SAY: Final = {
+    "before": (Proceed, Answer, HandOver),
+    "after": (Accept, AskAgain, Answer),
+    "failed": (AskAgain, Answer),
 }
 _MOST_ASKED: Final = 10  # times in a step, whatever hooks say
 
@@ -101,9 +101,7 @@ class HookedSteps(_Agent):
         stored = dict((await ctx.store.get_state()).items())
         now = AgentStep(self, ctx, llm_input, tools, memory, stored, self.hooks)
         if stored.get(COUNT) == 0:
-            now.notes.start_turn(memory)
-            if any(hook.acts for hook in self.hooks):
-                await _start_fresh(now)
+            await now.begin()
         take = super().take_step  # type: ignore[safe-super] # the agent class comes next
         try:
             decision: Any = await _before(now)
@@ -153,18 +151,54 @@ class HookedSteps(_Agent):
     @override
     async def parse_agent_output(self, ctx: Context, ev: AgentOutput) -> Parsed:
         """Go on from an output; what a hook blocked is final and asks nobody."""
-        done = await finished(self, ctx, ev, self.output_cls)
-        return done or await super().parse_agent_output(ctx, ev)
+        if ev.tool_calls:  # it goes on, as after most steps
+            parsed: Parsed = await super().parse_agent_output(ctx, ev)
+            return parsed
+        ending = Ending(self, ev)
+        go_on = super(HookedSteps, ending.agent).parse_agent_output
+        return await ending.reached(go_on(ctx, ev))
 
 
-async def _start_fresh(now: AgentStep) -> None:
-    """Take away what a run that failed left behind: its reasoning and its calls."""
-    if now.held:
-        now.held = []
-        await now.put([])
-    if now.results:
-        now.results = ()
-        await now.store.set(CALLS, [])
+class Ending:
+    """How LlamaIndex ends a run: with a model that is asked again for a value of the schema.
+
+    What loopmend wrote in the model's place is no answer: nobody is asked to structure it.
+    """
+
+    def __init__(self, agent: Any, output: AgentOutput, workflow: Any = None) -> None:
+        own: Any = workflow or agent
+        wanted = own.output_cls or own.structured_output_fn  # the workflow's comes first
+        own = own if wanted else agent
+        self._llm: Any = None
+        self.agent = agent
+        """The agent, or one that is like it but for what ends the run."""
+        self.workflow = workflow
+        """The workflow, or one that is like it."""
+        mends = next((hook for hook in agent.hooks if isinstance(hook, NormalizationHook)), None)
+        self._raises = mends is not None and mends.on_failure == "raise"
+        changes: dict[str, Any] = {}
+        if output.get(OWN_WORDS):
+            changes = {"output_cls": None, "structured_output_fn": None}
+        elif mends is not None and own.output_cls is not None:
+            policy = mends.policy
+            changes["llm"] = self._llm = with_parsing_retry(
+                agent.llm, max_retries=policy.max_retries, constrain=policy.constrain
+            )
+        if not changes or not (own.output_cls or own.structured_output_fn):
+            return
+        self.agent = agent.model_copy(update=changes)
+        if workflow is not None:
+            self.workflow = copy(workflow)  # it has no model of its own that could be in the way
+            vars(self.workflow).update(changes, agents={**workflow.agents, agent.name: self.agent})
+
+    async def reached(self, parsed: Awaitable[Parsed]) -> Parsed:
+        """Return what LlamaIndex goes on with, or raise what it only warns of, if wanted."""
+        try:
+            return await parsed
+        finally:
+            error = getattr(self._llm, "failed", None)
+            if self._raises and error is not None:
+                raise error
 
 
 async def _before(now: AgentStep) -> AskAgain | Answer | HandOver:
@@ -176,7 +210,7 @@ async def _before(now: AgentStep) -> AskAgain | Answer | HandOver:
             now.told += said.notes
             schema = said.schema or schema
         elif said is not None:
-            return _checked(hook, "before", said, (Answer, HandOver))  # type: ignore[no-any-return]
+            return _checked(hook, "before", said)  # type: ignore[no-any-return]
     return AskAgain(schema=schema)
 
 
@@ -239,7 +273,7 @@ async def _decoded(now: AgentStep, messages: list[ChatMessage], ask: AskAgain) -
 def _failed(now: AgentStep, error: BaseException) -> AskAgain | Answer | None:
     """Return what the first hook wants to be done about an exception; all are told of it."""
     told = [(hook, hook.failed(now, error)) for hook in now.hooks]
-    said = [_checked(hook, "failed", each, (AskAgain, Answer)) for hook, each in told if each]
+    said = [_checked(hook, "failed", each) for hook, each in told if each]
     return said[0] if said else None
 
 
@@ -253,7 +287,7 @@ async def _judged(now: AgentStep, output: AgentOutput, shown: list[Any]) -> Deci
                 output = said.output
                 entries = now.pad.entries(output, said.thought)
         elif said is not None:
-            return _checked(hook, "after", said, (AskAgain, Answer))  # type: ignore[no-any-return]
+            return _checked(hook, "after", said)  # type: ignore[no-any-return]
     if entries is not None:
         await _noted(now, output, entries)
     elif shown and now.pad.key is not None:
@@ -294,11 +328,11 @@ async def _hand_over(now: AgentStep, over: HandOver) -> AgentOutput:
     return output
 
 
-def _checked(hook: StepHook, method: str, said: Any, kinds: tuple[type, ...]) -> Any:
+def _checked(hook: StepHook, method: str, said: Any) -> Any:
     """Return what a hook says, if it is of a kind that it may be."""
-    if isinstance(said, kinds):
+    if isinstance(said, _MAY_SAY[method]):
         return said
+    known = ", ".join(kind.__name__ for kind in _MAY_SAY[method])
     name = f"{type(hook).__name__}.{method}"
-    known = _KINDS[method]
     msg = f"`{name}` must return {known} or None, not {type(said).__name__}"
     raise TypeError(msg)

@@ -16,7 +16,6 @@ from typing_extensions import override
 
 from llama_index_loopmend.errors import ActionParseException
 from llama_index_loopmend.schemas import toolbox
-from llama_index_loopmend.scratchpads import JsonActionStep
 from loopmend import (
     Failure,
     FailurePattern,
@@ -27,6 +26,7 @@ from loopmend import (
     read_turn,
 )
 from loopmend import FinalAnswer as Answer
+from loopmend._repr import written
 from loopmend.contracts import ActionParseError, AgentAction, parse_action
 from loopmend.mending import correction
 from loopmend.reading import Toolbox
@@ -36,6 +36,7 @@ from loopmend.reading.written_calls import Call
 __all__ = [
     "REACT_READING",
     "ActionOutputParser",
+    "JsonActionStep",
     "Reading",
     "ReasoningStep",
     "TolerantReActOutputParser",
@@ -90,6 +91,16 @@ reading: Final[ContextVar[Reading | None]] = ContextVar("loopmend_reading", defa
 """The reading of the step that is being taken."""
 
 
+class JsonActionStep(ActionReasoningStep):
+    """An action that shows its input as the JSON that the prompt asks for, not as Python."""
+
+    @override
+    def get_content(self) -> str:
+        """Return it as the model is shown it."""
+        given = written(self.action_input)
+        return f"Thought: {self.thought}\nAction: {self.action}\nAction Input: {given}"
+
+
 class TolerantReActOutputParser(ReActOutputParser):
     r"""Reads what a ReAct agent's model really writes; a drop-in for `ReActOutputParser`.
 
@@ -121,7 +132,8 @@ class TolerantReActOutputParser(ReActOutputParser):
         Raises:
             TypeError: `tools` is one string.
         """
-        self._toolbox = None if tools is None else toolbox(tools)
+        self.toolbox = None if tools is None else toolbox(tools)
+        """The available tools, in the core's form."""
         self._config = REACT_READING if config is None else config
 
     def read(self, output: str) -> Turn:
@@ -131,7 +143,7 @@ class TolerantReActOutputParser(ReActOutputParser):
         (FinalAnswer(content='42', type='final'),)
         """
         here = reading.get()
-        tools = self._toolbox if here is None else here.tools
+        tools = self.toolbox if here is None else here.tools
         turn = _as_native(output, read_turn(output, tools=tools, config=self._config), tools)
         if here is not None:
             here.text, here.turn = output, turn
@@ -155,7 +167,7 @@ class TolerantReActOutputParser(ReActOutputParser):
             # A hook that looks after the step has words of its own.
             words = turn.failure.message
             if reading.get() is None:
-                words = correction(turn.failure, "react", self._toolbox, answer_label="Answer")
+                words = correction(turn.failure, "react", self.toolbox, answer_label="Answer")
             raise ActionParseException(output, turn, turn.failure, words)
         action = turn.actions[0] if turn.actions else Answer(output.strip())
         if isinstance(action, ToolCall):
@@ -166,11 +178,6 @@ class TolerantReActOutputParser(ReActOutputParser):
             )
         said = action.content if isinstance(action, Answer) else action.question
         return ResponseReasoningStep(thought=turn.thought or _ANSWERS, response=said)
-
-    @property
-    def toolbox(self) -> Toolbox | None:
-        """The available tools, in the core's form."""
-        return self._toolbox
 
     @override
     def parse(self, output: str, is_streaming: bool = False) -> ReasoningStep:
@@ -221,7 +228,8 @@ class ActionOutputParser(BaseOutputParser):
         if reading not in ("contract", "tolerant"):
             msg = f"`reading` must be 'contract' or 'tolerant', not {reading!r}"
             raise ValueError(msg)
-        self._toolbox = None if tools is None else toolbox(tools)
+        self.toolbox = None if tools is None else toolbox(tools)
+        """The available tools, in the core's form."""
         self._reading = reading
         self._config = _ACTION if config is None else config
 
@@ -237,20 +245,15 @@ class ActionOutputParser(BaseOutputParser):
     @override
     def format(self, query: str) -> str:
         """Append to a query what to tell the model about the form of its reply."""
-        names = "" if self._toolbox is None else ", ".join(self._toolbox.tools)
+        names = "" if self.toolbox is None else ", ".join(self.toolbox.tools)
         told = f"{_FORM}\nAvailable tools: {names}." if names else _FORM
         return f"{query}\n\n{told}" if query else told
 
-    @property
-    def toolbox(self) -> Toolbox | None:
-        """The available tools, in the core's form."""
-        return self._toolbox
-
     def _words(self, failure: Failure) -> str:
-        return correction(failure, "json", self._toolbox)
+        return correction(failure, "json", self.toolbox)
 
     def _tolerantly(self, output: str) -> AgentAction:
-        turn = read_turn(output, tools=self._toolbox, config=self._config)
+        turn = read_turn(output, tools=self.toolbox, config=self._config)
         if turn.actions:
             return turn.actions[0]
         if turn.failure is None:  # a signal, which is all it says
@@ -285,14 +288,14 @@ def _as_native(output: str, turn: Turn, tools: Toolbox | None) -> Turn:
     if turn.failure is not None and turn.failure.pattern in _UNANSWERED:
         return _native_answer(output) or turn
     found = _NATIVE.search(output)
-    if found is None or not _may_be_native(turn):
+    start = -1 if found is None else output.find("{", found.end())
+    if found is None or start < 0:
         return turn
-    start = output.find("{", found.end())
     try:
-        given, end = _DECODER.raw_decode(output, start) if start >= 0 else (None, 0)
+        given, end = _DECODER.raw_decode(output, start)
     except (ValueError, RecursionError):
         return turn
-    if not isinstance(given, dict) or not _holds(turn, output[start:end]):
+    if not isinstance(given, dict) or not _left(turn, output[start:end]):
         return turn
     repairs: list[Repair] = []
     call = fit(Call(found[1], given, (start, end)), tools, repairs)
@@ -319,17 +322,12 @@ def _takes(tools: Toolbox | None, call: ToolCall) -> bool:
     return spec is None or not spec.known or set(call.arguments) <= set(spec.parameters)
 
 
-def _may_be_native(turn: Turn) -> bool:
+def _left(turn: Turn, written: str) -> bool:
+    """Tell whether an object was not read as the input: nothing was, or a text that holds it."""
     if turn.failure is not None:
         return turn.failure.pattern in _UNREAD
-    return len(turn.actions) == 1 and isinstance(turn.actions[0], ToolCall)
-
-
-def _holds(turn: Turn, written: str) -> bool:
-    """Tell whether an input holds an object in so many words, which was not read then."""
-    if turn.failure is not None:
-        return True
-    given: Any = getattr(turn.actions[0], "arguments", None)
+    calls = [action.arguments for action in turn.actions if isinstance(action, ToolCall)]
+    given: Any = calls[0] if len(calls) == len(turn.actions) == 1 else None
     values = given.values() if isinstance(given, dict) else [given]
     return any(isinstance(value, str) and written in value for value in values)
 

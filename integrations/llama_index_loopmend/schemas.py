@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -13,8 +15,9 @@ from llama_index.core.tools import FunctionTool, ToolMetadata
 from loopmend import ToolSpec
 from loopmend.reading import Toolbox
 
-__all__ = ["StepTools", "cached_toolbox", "tool_spec", "tool_specs", "toolbox"]
+__all__ = ["StepTools", "agents_in", "cached_toolbox", "tool_spec", "tool_specs", "toolbox"]
 
+_AGENTS: Final = re.compile(r"\{['\"].*['\"]\}", re.DOTALL)
 _MCP: Final = re.compile(r"(?:\A|[._])(?:fast)?mcp(?:\Z|[._])")
 # An agent offers its tools anew at each step, and writing a schema down takes longer than
 # reading the turn. The schema of a class does not change; names may, and are not kept.
@@ -115,3 +118,14 @@ def _is_mcp(tool: Any) -> bool:
     if isinstance(tool, FunctionTool):
         makers += [tool.real_fn, tool.async_fn]
     return any(_MCP.search(getattr(maker, "__module__", None) or "") for maker in makers)
+
+
+@lru_cache(maxsize=256)
+def agents_in(told: str) -> dict[str, str]:
+    """Read what each agent does out of LlamaIndex's tool to hand over; yours may not tell it."""
+    found = _AGENTS.search(told)
+    try:
+        read = ast.literal_eval(found[0]) if found else {}
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}

@@ -1,29 +1,40 @@
-"""A step of an agent, as its hooks see it, and what they remember from step to step."""
+"""A step of an agent as its hooks see it: what they remember, and what the agent keeps of a run.
+
+LlamaIndex's agents keep a list of reasoning steps (ReAct) or of messages (the others) in the
+context's store, their scratchpad. An agent of another kind may keep none that we know of.
+"""
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
-from llama_index.core.agent.workflow import ToolCallResult
+from llama_index.core.agent.react.types import (
+    ActionReasoningStep,
+    ObservationReasoningStep,
+    ResponseReasoningStep,
+)
+from llama_index.core.agent.workflow import AgentOutput, ToolCallResult
 from llama_index.core.agent.workflow.agent_context import AgentContext
 from llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent
-from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.memory import BaseMemory
 from llama_index.core.tools import AsyncBaseTool
+from typing_extensions import override
 from workflows.events import Event
 
-from llama_index_loopmend.beside import Beside
 from llama_index_loopmend.hooks.protocol import StepHook
-from llama_index_loopmend.messages import question_of
-from llama_index_loopmend.parsers import Reading
-from llama_index_loopmend.schemas import cached_toolbox
-from llama_index_loopmend.scratchpads import scratchpad_of
+from llama_index_loopmend.messages import core_messages, question_of
+from llama_index_loopmend.parsers import JsonActionStep, Reading
+from llama_index_loopmend.schemas import agents_in, cached_toolbox
+from loopmend import Message
+from loopmend.mending import Form, NativeCall
 
-__all__ = ["AgentStep", "Notes"]
+__all__ = ["AgentStep", "Beside", "Notes", "Scratchpad"]
+
+T = TypeVar("T")
 
 ASKED: Final = "asked"
 """Where an `AgentOutput` that no model was asked for tells the user's message."""
@@ -46,8 +57,33 @@ CALLS: Final = "current_tool_calls"
 NOTES_KEY: Final = "loopmend"
 """The key of the store that holds the notes; nothing else is written there."""
 
-_AGENTS: Final = re.compile(r"\{['\"].*['\"]\}", re.DOTALL)
 _ISSUE: Final = "issue"
+
+
+class Beside(Generic[T]):
+    """Values beside objects of others that cannot be hashed, each as long as its object exists."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, tuple[weakref.ref[Any], T]] = {}
+
+    def get(self, it: object) -> T | None:
+        """Return the value beside an object, or `None`."""
+        found = self._held.get(id(it))
+        return found[1] if found is not None and found[0]() is it else None
+
+    def kept(self, it: object, make: Callable[[], T]) -> T:
+        """Return the value beside an object, made if there is none."""
+        found = self.get(it)
+        if found is None:
+            self.put(it, found := make())
+        return found
+
+    def put(self, it: object, value: T) -> None:
+        """Keep a value beside an object."""
+        key = id(it)
+        self._held[key] = weakref.ref(it, lambda _: self._held.pop(key, None)), value
+
+
 # What went wrong at the end of the last run with a memory, and what hooks keep during a run.
 _last_runs: Final[Beside[Any]] = Beside()
 _runs: Final[Beside[dict[Any, Any]]] = Beside()
@@ -81,11 +117,112 @@ class Notes:
         held = self.kept.get(_ISSUE)
         return (held["pattern"], held["streak"]) if isinstance(held, dict) else (None, 0)
 
-    def start_turn(self, memory: object) -> None:
-        """Forget the last turn; a new context goes by the last run with the same memory."""
-        self.turn = {}
-        if not self.kept and (issue := _last_runs.get(memory)) is not None:
-            self.kept[_ISSUE] = issue
+
+class Scratchpad:
+    """Messages, as `FunctionAgent` and `CodeActAgent` keep them."""
+
+    def __init__(self, key: str | None, form: Form = "native") -> None:
+        self.key = key
+        """Where in the context's store it is kept; `None` if nowhere that we know of."""
+        self.form = form
+        """How the agent asks for calls."""
+
+    def correction(self, words: str) -> Any:
+        """Return the entry of what the model is told when it is asked again."""
+        return ChatMessage(role=MessageRole.USER, content=words)
+
+    def entries(self, output: AgentOutput, thought: str) -> list[Any]:  # noqa: ARG002 - others do
+        """Return what the agent would have noted of an output."""
+        return [output.response]
+
+    def core(self, entries: Sequence[Any]) -> list[Message]:
+        """Return the entries as the core's messages."""
+        return core_messages(entries)
+
+    def messages(self, entries: Sequence[Any]) -> list[ChatMessage]:
+        """Return the entries as messages, without calls that nobody answered."""
+        seen: list[ChatMessage] = list(entries)
+        while seen and _has_calls(seen[-1]):
+            seen.pop()
+        return seen
+
+    def after_result(self, entries: Sequence[Any]) -> bool:
+        """Tell whether a tool's result came last, so that saying nothing is a way to finish.
+
+        For a ReAct agent it is none: a form was asked for.
+        """
+        return bool(entries) and getattr(entries[-1], "role", None) == MessageRole.TOOL
+
+
+class _CorrectionStep(ObservationReasoningStep):
+    """What the model is told about a refused reply; kept only while it is asked again."""
+
+    @override
+    def get_content(self) -> str:
+        """Return it as the model is shown it: the user's words, not a tool's."""
+        return self.observation
+
+
+class ReasoningPad(Scratchpad):
+    """Reasoning steps, as `ReActAgent` keeps them."""
+
+    @override
+    def correction(self, words: str) -> Any:
+        return _CorrectionStep(observation=words)
+
+    @override
+    def entries(self, output: AgentOutput, thought: str) -> list[Any]:
+        if not output.tool_calls:
+            said = output.response.content or ""
+            return [ResponseReasoningStep(thought=thought, response=said)]
+        return [
+            JsonActionStep(thought=thought, action=c.tool_name, action_input=c.tool_kwargs)
+            for c in output.tool_calls
+        ]
+
+    @override
+    def core(self, entries: Sequence[Any]) -> list[Message]:
+        """Return actions as calls and observations as their results."""
+        found: list[Message] = []
+        open_calls: list[str] = []  # several actions may come before their observations
+        for at, entry in enumerate(entries):
+            if isinstance(entry, ActionReasoningStep):
+                open_calls.append(str(at))
+                call = NativeCall(entry.action, entry.action_input, str(at))
+                found.append(Message("assistant", calls=(call,)))
+            elif isinstance(entry, ObservationReasoningStep):
+                id = open_calls.pop(0) if open_calls else None
+                found.append(Message("tool", str(entry.observation), call_id=id))
+            else:
+                found.append(Message("assistant", entry.get_content()))
+        return found
+
+    @override
+    def messages(self, entries: Sequence[Any]) -> list[ChatMessage]:
+        """Return all steps as one message, as `ReActAgent` writes them to memory."""
+        seen = list(entries)
+        while seen and isinstance(seen[-1], ActionReasoningStep):
+            seen.pop()
+        told = "\n".join(step.get_content() for step in seen)
+        return [ChatMessage(role=MessageRole.ASSISTANT, content=told)] if told else []
+
+
+def scratchpad_of(agent: object) -> Scratchpad:
+    """Return how an agent keeps what it did, told by the fields that LlamaIndex's agents have."""
+    held = vars(agent) if hasattr(agent, "__dict__") else {}
+    if "reasoning_key" in held:
+        return _pad(held["reasoning_key"], "react")
+    return _pad(held.get("scratchpad_key"), "code" if "code_execute_fn" in held else "native")
+
+
+@lru_cache(maxsize=256)
+def _pad(key: str | None, form: Form) -> Scratchpad:
+    return (ReasoningPad if form == "react" else Scratchpad)(key, form)
+
+
+def _has_calls(message: ChatMessage) -> bool:
+    kept = message.additional_kwargs.get("tool_calls")
+    return bool(kept) or any(isinstance(block, ToolCallBlock) for block in message.blocks)
 
 
 class AgentStep:
@@ -163,7 +300,7 @@ class AgentStep:
         if tool is None:
             return {}
         allowed = (self.stored.get("can_handoff_to") or {}).get(self.agent_name)
-        does = _descriptions(tool.description or "")
+        does = agents_in(tool.description or "")
         return {
             name: does.get(name, "")
             for name in self.stored.get("agents") or ()
@@ -179,6 +316,23 @@ class AgentStep:
         if (key := self.pad.key) is not None:
             await self.store.set(key, entries)
 
+    async def begin(self) -> None:
+        """Begin a turn; a new context goes by the last run with the same memory.
+
+        What a run that failed left behind, its reasoning and its calls, is taken away, unless the
+        hooks only look on.
+        """
+        self.notes.turn = {}
+        if not self.notes.kept and (issue := _last_runs.get(self.memory)) is not None:
+            self.notes.kept[_ISSUE] = issue
+        acts = any(hook.acts for hook in self.hooks)
+        if acts and self.held:
+            self.held = []
+            await self.put([])
+        if acts and self.results:
+            self.results = ()
+            await self.store.set(CALLS, [])
+
     async def remember(self) -> None:
         """Write the notes to the context if there is anything new."""
         kept, turn = self.notes.kept, self.notes.turn
@@ -189,20 +343,6 @@ class AgentStep:
             await self.store.set(NOTES_KEY, {"kept": dict(kept), "turn": dict(turn)})
 
     async def count_answer(self) -> None:
-        """Let an answer count that comes in the last iteration.
-
-        LlamaIndex looks at the cap before it looks at the output.
-        """
+        """Let an answer count in the last iteration: LlamaIndex looks at the cap first."""
         if self.is_last:
             await self.store.set(COUNT, (self.max_iterations or 0) - 2)
-
-
-@lru_cache(maxsize=256)
-def _descriptions(told: str) -> dict[str, str]:
-    """Read what LlamaIndex wrote into its own prompt; a prompt of the user's may have no such."""
-    found = _AGENTS.search(told)
-    try:
-        read = ast.literal_eval(found[0]) if found else {}
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return {}
-    return read if isinstance(read, dict) else {}

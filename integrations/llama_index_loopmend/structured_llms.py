@@ -18,9 +18,8 @@ from llama_index.core.types import PydanticProgramMode
 from pydantic import PrivateAttr
 from typing_extensions import override
 
-from llama_index_loopmend.decoding import takes_schema
+from llama_index_loopmend.mending import Exchange, takes_schema
 from llama_index_loopmend.messages import reply_from
-from llama_index_loopmend.retry import Exchange
 from llama_index_loopmend.value_parsers import PydanticOutputParser
 from loopmend import Ask, JsonReader, Reply, RetryPolicy
 from loopmend._waiting import at_once, each_at_once
@@ -44,6 +43,7 @@ class StructuredRetry(_LLM):
     if TYPE_CHECKING:
         _retry_policy: RetryPolicy
         _reply_parser: BaseOutputParser | None
+        _failed: Exception | None
 
     @override
     def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
@@ -81,7 +81,16 @@ class StructuredRetry(_LLM):
     ) -> Any:
         """Ask for a value without blocking."""
         asking = _Asking(self, output_cls, prompt, prompt_args, llm_kwargs, waits=True)
-        return await asking.run(asking.start())
+        try:
+            return await asking.run(asking.start())
+        except Exception as error:
+            self._failed = error
+            raise
+
+    @property
+    def failed(self) -> Exception | None:
+        """What `astructured_predict` raised at last; LlamaIndex's agents only warn of it."""
+        return self._failed
 
     @override
     def stream_structured_predict(
@@ -175,6 +184,7 @@ def _mended(kind: Any) -> Any:
     class Mended(StructuredRetry, kind):  # type: ignore[misc] # known only now
         _retry_policy: RetryPolicy = PrivateAttr()
         _reply_parser: BaseOutputParser | None = PrivateAttr(default=None)
+        _failed: Exception | None = PrivateAttr(default=None)
 
     Mended.__name__ = Mended.__qualname__ = f"Mended{kind.__name__}"
     Mended.__doc__ = kind.__doc__
@@ -185,7 +195,7 @@ def _with(llm: Any, policy: RetryPolicy, parser: BaseOutputParser | None) -> Any
     made, kind = llm.model_copy(), llm.__class__
     if not isinstance(llm, StructuredRetry):
         made.__class__ = _mended(kind)
-    made._retry_policy, made._reply_parser = policy, parser  # noqa: SLF001 - part of it
+    made._retry_policy, made._reply_parser, made._failed = policy, parser, None  # noqa: SLF001
     return made
 
 

@@ -30,6 +30,8 @@ from llama_index.core.llms.llm import ToolSelection
 from pydantic import PrivateAttr
 from typing_extensions import override
 
+from llama_index_loopmend.messages import selection
+
 __all__ = ["ScriptedLLM", "call"]
 
 Said = Union[str, ChatMessage]
@@ -85,14 +87,6 @@ class ScriptedLLM(FunctionCallingLLM):
         """The schemas to decode by: one for each call that had one."""
         return self._schemas
 
-    def _constrained(self, kwargs: dict[str, Any]) -> None:
-        given = kwargs.get("format") or kwargs.get("response_format")
-        if given is not None:
-            if self.refuses:
-                msg = "unknown argument: response_format"
-                raise ValueError(msg)
-            self._schemas.append(given)
-
     @classmethod
     @override
     def class_name(cls) -> str:
@@ -106,7 +100,12 @@ class ScriptedLLM(FunctionCallingLLM):
         return LLMMetadata(is_chat_model=True, is_function_calling_model=True)
 
     def _next(self, messages: Sequence[ChatMessage], kwargs: dict[str, Any]) -> ChatMessage:
-        self._constrained(kwargs)
+        given = kwargs.get("format") or kwargs.get("response_format")
+        if given is not None:
+            if self.refuses:
+                msg = "unknown argument: response_format"
+                raise ValueError(msg)
+            self._schemas.append(given)
         at = len(self._asked)
         self._asked.append(list(messages))
         if at >= len(self.script) and not self.repeat:
@@ -215,13 +214,4 @@ class ScriptedLLM(FunctionCallingLLM):
         if not made and error_on_no_tool_call:
             msg = "the message calls no tool"
             raise ValueError(msg)
-        return [_selection(block) for block in made]
-
-
-def _selection(block: ToolCallBlock) -> ToolSelection:
-    given = block.tool_kwargs
-    return ToolSelection(
-        tool_id=block.tool_call_id or "",
-        tool_name=block.tool_name,
-        tool_kwargs=given if isinstance(given, dict) else {"input": given},
-    )
+        return [selection(b.tool_name, b.tool_kwargs, b.tool_call_id) for b in made]

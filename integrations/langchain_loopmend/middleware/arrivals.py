@@ -14,6 +14,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from typing_extensions import override
 
 from langchain_loopmend.messages import is_whole
+from langchain_loopmend.middleware.model_calls import Once
 
 __all__ = ["Arrived", "Listening", "as_it_arrived", "listen"]
 
@@ -47,34 +48,34 @@ class _Listener(BaseCallbackHandler):
 _LISTENER: Final = _Listener()
 
 
-class Listening:
-    """Models that are listened to, made once as long as the model is the same."""
+class Listening(Once):
+    """Models that are listened to."""
 
     def __init__(self) -> None:
-        self._last: tuple[BaseChatModel, BaseChatModel] | None = None
+        super().__init__(_listened)
 
-    def get(self, model: Any) -> Any:
+    @override
+    def get(self, *given: Any) -> Any:
         """Return the model with a listener if it may stream; listening takes time."""
-        if not isinstance(model, BaseChatModel) or not _may_stream(model):
-            return model
-        last = self._last
-        if last is not None and last[0] is model:
-            return last[1]
-        callbacks = model.callbacks
-        if isinstance(callbacks, BaseCallbackManager):
-            with_ours: Any = callbacks.copy()
-            with_ours.add_handler(_LISTENER)
-        else:
-            with_ours = [*(callbacks or []), _LISTENER]
-        made = model.model_copy(update={"callbacks": with_ours})
-        self._last = (model, made)
-        return made
+        return super().get(*given) if _may_stream(*given) else given[0]
 
 
-def _may_stream(model: BaseChatModel) -> bool:
+def _listened(model: Any) -> Any:
+    if not isinstance(model, BaseChatModel):
+        return model
+    callbacks = model.callbacks
+    if isinstance(callbacks, BaseCallbackManager):
+        with_ours: Any = callbacks.copy()
+        with_ours.add_handler(_LISTENER)
+    else:
+        with_ours = [*(callbacks or []), _LISTENER]
+    return model.model_copy(update={"callbacks": with_ours})
+
+
+def _may_stream(model: Any) -> bool:
     """Tell whether a model that is invoked would stream: if it is set to, or is streamed from."""
     config = var_child_runnable_config.get()
-    if config is None or vars(model).get("streaming"):
+    if config is None or getattr(model, "__dict__", {}).get("streaming"):
         return True  # without a config nobody knows
     callbacks: Any = config.get("callbacks")
     handlers = getattr(callbacks, "handlers", callbacks) or ()

@@ -13,9 +13,9 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.output_parsers.base import OutputParserException
 from typing_extensions import override
 
-from llama_index_loopmend.decoding import remember_refusal, takes_schema
 from llama_index_loopmend.events import ProtocolIssueEvent
 from llama_index_loopmend.hooks.protocol import Accept, After, Answer, AskAgain, Proceed, StepHook
+from llama_index_loopmend.mending import remember_refusal, takes_schema
 from llama_index_loopmend.messages import (
     output_like,
     reply_of,

@@ -9,12 +9,11 @@ from typing import Any, Final, Literal, Union, get_args
 
 from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.output_parsers.base import OutputParserException
 from typing_extensions import override
 
 from llama_index_loopmend.events import PlanEvent
 from llama_index_loopmend.hooks.facts import (
-    Breakers,
-    Budget,
     best_score,
     can_inspect,
     conversation,
@@ -22,14 +21,15 @@ from llama_index_loopmend.hooks.facts import (
 )
 from llama_index_loopmend.hooks.normalization import NormalizationHook, issue_of
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
-from llama_index_loopmend.steps import HANDOFF, PLAN, AgentStep
+from llama_index_loopmend.steps import HANDOFF, PLAN, AgentStep, Beside
 from loopmend import AdvisedPlan, FailurePattern, Planner
-from loopmend._arguments import require_int
-from loopmend.breaker import Breaker
+from loopmend.breaker import Breaker, CircuitBreaker
 from loopmend.contracts import PlannedAction
 from loopmend.planning import RosterMatch, match_specialists
 from loopmend.planning.conduct import COMPOSES, GO_ON, Conduct, Mode, conduct
 from loopmend.planning.facts import Facts
+from loopmend.planning.limits import TokenBudget, breaker_open, give_back, record_outcome
+from loopmend.traces.readers.values import tokens_of
 
 __all__ = ["Compose", "Inspect", "Match", "Observe", "PlannerStepHook"]
 
@@ -45,6 +45,9 @@ Match = Callable[[str, Mapping[str, str]], Union[RosterMatch, Awaitable[RosterMa
 
 _MODES: Final = get_args(Mode)
 _DELEGATED: Final = "delegated"
+# How LlamaIndex pauses a step, which is no failure of the provider.
+_CONTROL_FLOW: Final = "WaitingForEvent"
+_CONTEXT: Final = "context"
 _LONGEST_MEMORY: Final = 8_000
 _PLENTY: Final = 2_000  # tokens, from which on the contract feels no pressure
 
@@ -102,10 +105,9 @@ class PlannerStepHook(StepHook):
         if mode not in _MODES:
             msg = f"`mode` must be one of {', '.join(_MODES)}, not {mode!r}"
             raise ValueError(msg)
-        require_int(token_budget or 0, "token_budget")
-        self._budget = Budget(token_budget)
+        self._budget = None if token_budget is None else TokenBudget(token_budget)
         planner = planner or Planner()
-        if token_budget is not None:
+        if self._budget is not None:
             planner = replace(planner, rules=[*planner.rules, self._budget.rule])
         self.mode: Mode = mode
         """Whether it acts, advises or only looks."""
@@ -115,7 +117,8 @@ class PlannerStepHook(StepHook):
         self._authority = authority
         self._observe = observe
         self._match = match
-        self._breakers = Breakers(breaker)
+        self._shared = breaker
+        self._breakers: Beside[CircuitBreaker] = Beside()
         self._inspect = inspect_memory
         self._compose = compose
 
@@ -147,19 +150,45 @@ class PlannerStepHook(StepHook):
 
     @override
     def heard(self, step: AgentStep, output: AgentOutput) -> None:
-        """Count what a reply cost; the provider is up."""
-        self._breakers.record(step, None)
-        self._budget.count(step, output)
+        """Count what a reply cost, as the provider tells it; the provider is up."""
+        self.failed(step, None)
+        told = None if output.raw is None else tokens_of(output.raw)
+        if told is not None:
+            step.run[_CONTEXT] = told.total
+        if self._budget is not None:
+            shown = [*step.messages, *step.pad.messages(step.held), output.response]
+            length = sum(len(message.content or "") for message in shown)
+            tokens = None if told is None else told.total
+            self._budget.use(step.notes.turn, tokens, characters=length)
 
     @override
-    def failed(self, step: AgentStep, error: BaseException) -> None:
-        """Tell the breaker."""
-        self._breakers.record(step, error)
+    def failed(self, step: AgentStep, error: BaseException | None) -> None:
+        """Tell the breaker: what a parser refuses did arrive, and a pause says nothing."""
+        breaker = self._breaker(step)
+        if breaker is not None and type(error).__name__ != _CONTROL_FLOW:
+            arrived = isinstance(error, OutputParserException)
+            record_outcome(breaker, step.notes.turn, None if arrived else error)
+
+    def _breaker(self, step: AgentStep) -> Breaker | None:
+        """Return the breaker of an agent's model, or the one that somebody shares."""
+        if self._shared is not None:
+            return self._shared or None
+        return self._breakers.kept(step.agent.llm, CircuitBreaker)
+
+    def _left(self, step: AgentStep) -> int | None:
+        """Return how many tokens are left, of the turn or of the context window, if known."""
+        if self._budget is not None:
+            return self._budget.left(step.notes.turn)
+        context: int | None = step.run.get(_CONTEXT) if step.iteration else None
+        if context is None:
+            return None
+        window = step.agent.llm.metadata.context_window
+        return max(0, window - context) if window else None
 
     async def _plan(self, step: AgentStep) -> tuple[Facts, AdvisedPlan, bool]:
         """Plan a step, unless a plan of this run stands: no fact has changed since."""
         known = {} if self._observe is None else dict(self._observe(step))
-        left, turn = self._budget.left(step), step.notes.turn
+        left, turn = self._left(step), step.notes.turn
         score, failing = best_score(step.results), failures_in_a_row(step.results)
         said: Any = step.state.get("authority") if self._authority is None else self._authority
         # Fewer tokens are another fact only where they begin to run out.
@@ -174,8 +203,8 @@ class PlannerStepHook(StepHook):
         stands = latest[:1] == (seen,)
         found = latest[1] if stands else await self._fitting(step)
         # Asked last: it may let one call through, which has to be made then.
-        told = "provider_breaker_open" in known
-        breaker = None if told else self._breakers.is_open(step)
+        guard = None if "provider_breaker_open" in known else self._breaker(step)
+        breaker = None if guard is None else breaker_open(guard, turn)
         if stands and latest[2].breaker_open == breaker:
             return latest[2], latest[3], True
         tools = step.toolbox
@@ -234,7 +263,7 @@ class PlannerStepHook(StepHook):
             composes=self._compose is not None,
         )
         if wanted.answer is not None:
-            self._breakers.give_back(step)
+            give_back(turn)
             return Answer(wanted.answer), wanted
         if wanted.to is not None:
             turn[_DELEGATED] = [*delegated, wanted.to]

@@ -32,9 +32,10 @@ from langchain_loopmend.middleware import (
     PlannerMiddleware,
 )
 from langchain_loopmend.middleware.arrivals import Listening
-from langchain_loopmend.middleware.model_exchange import Setup
+from langchain_loopmend.middleware.model_calls import Once
+from langchain_loopmend.schemas import toolbox
 from langchain_loopmend.testing import ScriptedChatModel, call
-from loopmend import FailurePattern, GaveUp, RetryPolicy
+from loopmend import FailurePattern, GaveUp
 from tests.integrations.langchain.events import WITH_CONTEXT, Events
 from tests.integrations.langchain.test_mending import broken
 from tests.integrations.langchain.tools import TOOLS, add, echo, search, wait
@@ -473,15 +474,15 @@ def test_errors_of_the_provider_count_as_malformed() -> None:
 
 def test_described_tools_are_remembered() -> None:
     """Tools are described once as long as they are the same objects."""
-    kept = Setup(RetryPolicy(), "return")
-    first = kept.toolbox([search])
-    assert kept.toolbox([search]) is first
-    assert kept.toolbox([echo]) is not first
-    assert kept.toolbox([echo, search]).tools.keys() == {"echo", "search"}
+    kept = Once(lambda *tools: toolbox(tools))
+    first = kept.get(search)
+    assert kept.get(search) is first
+    assert kept.get(echo) is not first
+    assert kept.get(echo, search).tools.keys() == {"echo", "search"}
 
     @tool("search")
     def another(page: int) -> str:
         """Search again."""
         return str(page)
 
-    assert list(kept.toolbox([echo, another]).tools["search"].parameters) == ["page"]
+    assert list(kept.get(echo, another).tools["search"].parameters) == ["page"]

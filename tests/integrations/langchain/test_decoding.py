@@ -31,9 +31,9 @@ from langchain_loopmend import (
     with_parsing_retry,
     with_tool_call_retry,
 )
-from langchain_loopmend.decoding import decoding_arguments, takes_schema
 from langchain_loopmend.messages import ENDED
 from langchain_loopmend.middleware import NormalizationMiddleware, ToolCallingMiddleware
+from langchain_loopmend.schemas import decoding_arguments, takes_schema
 from langchain_loopmend.testing import DecodingChatModel, ScriptedChatModel, call
 from loopmend import action_schema
 from tests.integrations.langchain.events import WITH_CONTEXT, Events

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from llama_index_loopmend import ProtocolIssueEvent, with_hooks
-from llama_index_loopmend.decoding import decoding_arguments, takes_schema
+from llama_index_loopmend.mending import decoding_arguments, takes_schema
 from llama_index_loopmend.testing import ScriptedLLM
 from loopmend.breaker import CircuitBreaker
 from loopmend.mending import action_schema

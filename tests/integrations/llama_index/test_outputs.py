@@ -23,13 +23,9 @@ from llama_index_loopmend.messages import (
     selection,
     text_of,
 )
+from llama_index_loopmend.parsers import JsonActionStep
 from llama_index_loopmend.schemas import toolbox
-from llama_index_loopmend.scratchpads import (
-    JsonActionStep,
-    ReasoningPad,
-    Scratchpad,
-    scratchpad_of,
-)
+from llama_index_loopmend.steps import ReasoningPad, Scratchpad, scratchpad_of
 from loopmend import Done, Mending, Message
 from loopmend.mending import NativeCall
 from loopmend.traces.readers.values import finish_of, tokens_of

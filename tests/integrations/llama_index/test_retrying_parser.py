@@ -16,8 +16,8 @@ from llama_index.core.prompts import ChatPromptTemplate, PromptTemplate
 from pydantic import BaseModel
 
 from llama_index_loopmend.errors import ActionParseException, ValueParseException
+from llama_index_loopmend.mending import RetryingOutputParser
 from llama_index_loopmend.parsers import ActionOutputParser, TolerantReActOutputParser
-from llama_index_loopmend.retry import RetryingOutputParser
 from llama_index_loopmend.testing import ScriptedLLM
 from loopmend import FinalAnswer, ReadingConfig, ToolCall
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
@@ -367,9 +367,9 @@ def test_a_provider_that_refuses_a_schema(predict: Way) -> None:
     tried: list[Any] = []
 
     class Refusing(ScriptedLLM):
-        def _constrained(self, kwargs: dict[str, Any]) -> None:
+        def _next(self, messages: Any, kwargs: dict[str, Any]) -> Any:
             tried.extend(kwargs)
-            super()._constrained(kwargs)
+            return super()._next(messages, kwargs)
 
     script = [NARRATED, CALL] * 2
     llm = Refusing(script=script, schema_argument="response_format", refuses=True)

@@ -1,14 +1,11 @@
-"""An output parser that asks a model to correct bad replies; LlamaIndex has none.
-
-`Exchange` is the question that is put to a model until its reply can be used. The rules are
-`loopmend.Mending`'s; this only translates.
-"""
+"""Asking a model until its reply can be used: any parser judges, `loopmend.Mending` decides."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, Union
+from weakref import WeakValueDictionary
 
 from llama_index.core.base.llms.base import BaseLLM
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
@@ -17,7 +14,6 @@ from llama_index.core.output_parsers.base import OutputParserException
 from llama_index.core.prompts import BasePromptTemplate
 from typing_extensions import override
 
-from llama_index_loopmend.decoding import decoding_arguments, remember_refusal, takes_schema
 from llama_index_loopmend.errors import ActionParseException
 from llama_index_loopmend.messages import chat_messages, core_messages, question_of, reply_from
 from llama_index_loopmend.parsers import ActionOutputParser, TolerantReActOutputParser
@@ -25,9 +21,16 @@ from llama_index_loopmend.value_parsers import refused_value, value_parser
 from loopmend import Ask, Done, Failure, FailurePattern, GaveUp, Mending, Reply, RetryPolicy
 from loopmend._waiting import at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
-from loopmend.mending import constrained, refuses_schema
+from loopmend.mending import constrained, cut_reason, parser_correction, refuses_schema
 
-__all__ = ["Exchange", "Prompt", "RetryingOutputParser"]
+__all__ = [
+    "Exchange",
+    "Prompt",
+    "RetryingOutputParser",
+    "decoding_arguments",
+    "remember_refusal",
+    "takes_schema",
+]
 
 Prompt = Union[str, Sequence[ChatMessage], BasePromptTemplate]
 """What a model is asked: a text, messages, or a template with its variables beside it."""
@@ -37,7 +40,38 @@ Verdict = Union[Ask, GaveUp, None]
 
 # LlamaIndex's own exception for parsers is not a `ValueError`.
 _REFUSALS: Final = (ValueError, OutputParserException)
-_LONGEST_REASON: Final = 500
+# By identity: models are compared by value and cannot be hashed.
+_REFUSED: Final[WeakValueDictionary[int, Any]] = WeakValueDictionary()
+
+
+def takes_schema(llm: object) -> bool:
+    """Tell whether a model's client is known to pass a schema on, and its provider takes it."""
+    return id(llm) not in _REFUSED and decoding_arguments(llm, {}) is not None
+
+
+def remember_refusal(llm: object) -> None:
+    """Remember that a model's provider turned out to take no schema."""
+    _REFUSED[id(llm)] = llm
+
+
+def decoding_arguments(llm: object, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the keyword arguments of `chat` that make a model decode by a schema, or `None`.
+
+    LlamaIndex has no common way. Ollama's client takes `format`, OpenAI's and all that are made
+    from it take `response_format`; a class of your own says which by `schema_argument`.
+    """
+    kinds = type(llm).__mro__
+    argument = getattr(llm, "schema_argument", None)
+    if argument is None and any(kind.__module__.startswith("llama_index.llms.") for kind in kinds):
+        names = {kind.__name__ for kind in kinds}
+        argument = "format" if "Ollama" in names else None
+        argument = "response_format" if names & {"OpenAI", "OpenAILike"} else argument
+    if argument == "format":
+        return {"format": dict(schema)}
+    if argument == "response_format":
+        named = {"name": "action", "schema": dict(schema)}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    return None
 
 
 class Exchange:
@@ -66,22 +100,21 @@ class Exchange:
         self._messages = _introduced(llm, messages)
         self._parser = parser
         self._values = value_parser(parser)
-        self._actions = isinstance(parser, (ActionOutputParser, TolerantReActOutputParser))
         self._value: Any = None
         self._error: Exception | None = None
         can = takes_schema(llm)
         if self._values is not None:
-            wanted, config = self._values.wanted, self._values.config
-            config = replace(config, detect_signals=False)
-            self._mending = Mending(schema=wanted, policy=policy, config=config, can_constrain=can)
+            config = replace(self._values.config, detect_signals=False)
+            # A call goes back with our answer to it: a model that made one waits for that.
+            policy = replace(policy, show_refused="calls")
+            how: dict[str, Any] = {"schema": self._values.wanted, "config": config}
         else:
-            self._mending = Mending(
-                getattr(parser, "toolbox", None) if self._actions else None,
-                "react" if isinstance(parser, TolerantReActOutputParser) else "json",
-                policy=policy,
-                can_constrain=can and self._actions,
-                answer_label="Answer",
-            )
+            form = "react" if isinstance(parser, TolerantReActOutputParser) else "json"
+            how = {"form": form, "answer_label": "Answer"}
+            if isinstance(parser, (TolerantReActOutputParser, ActionOutputParser)):
+                how["tools"] = parser.toolbox
+            can = can and "tools" in how
+        self._mending = Mending(policy=policy, can_constrain=can, **how)
 
     def start(self) -> Ask:
         """Return what to ask at first."""
@@ -113,46 +146,40 @@ class Exchange:
         whole = [*self._messages, *chat_messages(step.messages)]
         if step.schema is None:
             return whole, {}
-        arguments = decoding_arguments(self._llm, step.schema) or {}
         if self._values is None:
             told = [*core_messages(self._messages), *step.messages]
             whole = chat_messages(constrained(told, self._mending.tools))
-        return whole, arguments
+        return whole, decoding_arguments(self._llm, step.schema) or {}
 
     def judge(self, reply: Reply) -> Verdict:
         """Say what to do about a reply."""
         if self._values is not None:
-            return self._valued(reply)
+            step = self._mending.reply(reply)
+            if isinstance(step, Done):
+                self._value = step.value
+                return None
+            if isinstance(step, GaveUp) and step.reading is not None:
+                self._error = refused_value(reply.text, step.reading, self._values.wanted)
+            return step
         try:
             self._value = self._parser.parse(reply.text)
         except _REFUSALS as error:
             self._error = error
-            return self._mending.refuse(reply, _failure(error), self._words(error))
+            said = Failure(FailurePattern.MALFORMED, cut_reason(str(error)), (0, 0))
+            failure = getattr(error, "failure", said)
+            return self._mending.refuse(reply, failure, self._words(error))
         return None
-
-    def _valued(self, reply: Reply) -> Verdict:
-        mending = self._mending
-        # A call goes back with our answer to it: a model that made one waits for that.
-        shown = bool(reply.calls or reply.broken_calls)
-        mending.policy = replace(mending.policy, show_refused=shown)
-        step = mending.reply(reply)
-        if isinstance(step, Done):
-            self._value = step.value
-            return None
-        if isinstance(step, GaveUp) and step.reading is not None:
-            self._error = refused_value(reply.text, step.reading, mending.wanted)
-        return step
 
     def _words(self, error: Exception) -> str | None:
         """Return a parser's own words for the model; `None` if the core has better ones."""
         if isinstance(error, ActionParseException):
-            return None if self._actions else error.observation
+            ours = isinstance(self._parser, (ActionOutputParser, TolerantReActOutputParser))
+            return None if ours else error.observation
         try:
             form = self._parser.format("").strip()
         except NotImplementedError:  # a ReAct parser has no form of its own to tell
             form = ""
-        parts = (f"Your last reply could not be used: {_cut(str(error))}", form)
-        return "\n\n".join(part for part in parts if part)
+        return parser_correction(str(error), form)
 
     def after_error(self, step: Ask, error: Exception) -> Verdict:
         """Say what to do about an exception that a model raised; raise it if it is not ours."""
@@ -180,17 +207,6 @@ def _introduced(llm: Any, messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     if not said or any(m.role is MessageRole.SYSTEM and m.content == said for m in messages):
         return list(messages)
     return [ChatMessage(role=MessageRole.SYSTEM, content=said), *messages]
-
-
-def _failure(error: Exception) -> Failure:
-    failure = getattr(error, "failure", None)
-    if isinstance(failure, Failure):
-        return failure
-    return Failure(FailurePattern.MALFORMED, _cut(str(error)), (0, 0))
-
-
-def _cut(said: str) -> str:
-    return said if len(said) <= _LONGEST_REASON else f"{said[:_LONGEST_REASON]} …"
 
 
 class RetryingOutputParser(BaseOutputParser):
