@@ -52,14 +52,18 @@ THANKS: Final = re.compile(
     re.IGNORECASE,
 )
 # Who forbids something starts with it.
-FORBIDS: Final = re.compile(r"^(?:please )?(?:never|don't|do not|avoid|beware)\b", re.IGNORECASE)
+FORBIDS: Final = re.compile(
+    r"^(?:please )?(?:never|don't|do not|avoid|beware|(?:make|be) sure (?:that )?(?:no|none|nobody|nothing|never|not)\b)\b",
+    re.IGNORECASE,
+)
 # Put off, or hindered.
 PUT_OFF: Final = re.compile(
     r"\b(?:once(?! more)|as soon as|until|but|though|although|however|in theory)\b", re.IGNORECASE
 )
 AWAITS: Final = re.compile(
+    r"^if\b[^,]{1,80}, (?:then )?(?:i|we)(?:'ll| will| can|'d| would)\b|"
     r"\b(?:on|next|this|by|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\bat (?:midnight|noon|night|\d{1,2} ?(?:am|pm|o'clock))\b|"
-    r"\bwait(?:ing)? (?:for|on) you|\b(?:tomorrow|tonight|later|next (?:week|weekend|month|year|time))\b|"
+    r"\bwait(?:ing)? (?:for|on) you|\b(?:tomorrow|tonight|later|next (?:week|weekend|month|year|time))\b(?!')|"
     r"^(?:please )?(?:reply|respond|say|confirm|type|answer|tell me)\b|\b(?:until|once|after|when|as soon as) (?:you|then)\b"
     r"|\byour (?:ok|okay|approval|confirmation|consent|go-ahead|permission)\b|\bonly (?:if|after|when|with)\b"
     r"|\b(?:es|das|bis|erst) (?:über)?morgen\b|\ble (?:faire|ferai) demain\b|\b(?:hasta|até|fino a) (?:mañana|amanhã|domani)\b|等到"
@@ -110,6 +114,10 @@ DECLINES: Final = re.compile(
 # What is said beside a call that limits it.
 LIMITS: Final = re.compile(
     r"[{\[]|\b(?:except|unless|only|but|if|or|not|without|until)\b", re.IGNORECASE
+)
+# What begins so goes against what was just said, or done.
+OPPOSES: Final = re.compile(
+    r"(?:but|however|though|although|except|unless|instead|yet)\b", re.IGNORECASE
 )
 # One call stands for another.
 CORRECTS: Final = re.compile(

@@ -13,19 +13,17 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from loopmend.reading.attitudes import LIMITS
+from loopmend.reading.afterwords import after_closing, is_awaited, leave_it, runs_through, said_in
 from loopmend.reading.candidates import Candidate, Found
 from loopmend.reading.phrases import (
-    AFTER_IT,
     BROKEN_OUT,
     ITEM,
-    NEXT,
+    OTHERS,
     UNWANTED,
 )
 from loopmend.reading.places import Places
-from loopmend.reading.plans import closes, declines, explains, goes_on, plans, withdraws
+from loopmend.reading.plans import declines, plans, withdraws
 from loopmend.reading.speech import (
-    asks_for_more,
     asks_leave,
     awaits,
     clauses,
@@ -44,12 +42,12 @@ from loopmend.reading.speech import (
     reports,
     sentences,
     speaks_of_itself,
-    takes_back,
     without_emoji,
 )
 from loopmend.reading.talk import (
     Stand,
     given_to,
+    is_at_work,
     is_checked,
     is_on_its_way,
     is_talk,
@@ -59,10 +57,6 @@ from loopmend.reading.talk import (
 
 __all__ = ["Around", "Doubt", "merged", "why_not_meant"]
 
-# What closes a call, or says nothing behind it: an empty object, fenced or not.
-_CLOSING: Final = re.compile(
-    r"(?:\s|[`;,.*_\]})>~]|</?[\w:\-|\uff5c]{1,60}>|<[|\uff5c][^>\n]{1,60}>|(?:json)?\s{0,5}\{\s{0,5}\}|</[\w:\-|\uff5c]{0,60}\s*\Z)*"
-)
 _RUNS_ON: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964][\"')\]\u201d*_`]{0,3}\s*\Z")
 _LEADS_ON: Final = (":", "\uff1a", ",", "-", "\u2013", "\u2014")
 _SHORT_QUESTION: Final = 4
@@ -137,9 +131,9 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
     text = around.text
     places = Places(text, around.start)
     tail = around.said(candidates[-1].span[1], around.end)
-    last = not _sentences(_after_closing(tail))
-    ends = last or _follows(tail, planned=False, thought=False)
-    awaited = not last and _is_awaited(tail)
+    last = not said_in(after_closing(tail))
+    ends = last or leave_it(tail, planned=False, thought=False)
+    awaited = not last and is_awaited(tail)
     lead, names = "", list[str]()
     for candidate in candidates:
         start = candidate.span[0]
@@ -166,22 +160,12 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
         return Doubt("the end of a value is unclear")
     if around.reconsidered(candidates[-1].span[1]):
         return Doubt("the thought after it may take it back")
-    planned = not last and any(plans(s, names) for s in sentences(lead[-_MOST:])[-1:])
-    if not _follows(tail, planned=planned, thought=candidates[-1].thought):
+    planned = not (last or runs_through(lead, tail)) and any(
+        plans(s, names) for s in sentences(lead[-_MOST:])[-1:]
+    )
+    if not leave_it(tail, planned=planned, thought=candidates[-1].thought):
         return Doubt("the words after it may take it back")
     return None
-
-
-def _asks_beside(sentence: str) -> bool:
-    """Tell whether a question is asked while the call is under way, so about something else."""
-    return is_question(sentence) and AFTER_IT.match(sentence) is not None
-
-
-def _is_awaited(tail: str) -> bool:
-    """Tell whether the words after a call say what its speaker does once it is done."""
-    said = _sentences(_after_closing(tail))
-    later = AFTER_IT.search(said[0]) or NEXT.search(said[0])
-    return later is not None and speaks_of_itself(said[0]) and closes(said[0])
 
 
 def _says(candidate: Candidate, lead: str) -> bool:
@@ -204,7 +188,7 @@ def _leads(lead: str, stand: Stand) -> bool:
     last = said[-1]
     planned = plans(last, stand.names) and not (awaits(last) or is_unfinished(last))
     planned = planned and not (refers(last) and any(refuses(s) for s in said[-2:-1]))
-    if planned or is_on_its_way(last, stand):
+    if planned or is_on_its_way(last, stand) or is_at_work(said, stand):
         return True
     if is_label(last, stand.names):
         rest = [s for s in said[:-1] if not is_label(s)]
@@ -279,7 +263,7 @@ def _is_harmless(sentence: str, stand: Stand) -> bool:
     if refuses(sentence) or forbids(sentence) or asks_leave(sentence) or declines(sentence):
         return False
     if stand.alone:
-        return not (presents(sentence) or narrates(sentence))
+        return not (presents(sentence) or narrates(sentence) or OTHERS.search(sentence))
     if not stand.labelled and reports(sentence):
         return False
     return not refers(sentence) or (stand.labelled and speaks_of_itself(sentence))
@@ -291,39 +275,3 @@ def _may_be_asked(question: str, *, labelled: bool) -> bool:
     if refers(question) or (asks_leave(question) and own):
         return False
     return labelled or (question.isascii() and len(question.split()) < _SHORT_QUESTION)
-
-
-def _after_closing(tail: str) -> str:
-    """Return what stands after a call and what closes it."""
-    closing = _CLOSING.match(tail)
-    return tail[closing.end() :] if closing else tail
-
-
-def _sentences(rest: str) -> list[str]:
-    return [s for s in sentences(rest[:_MOST]) if any(c.isalpha() for c in s)]
-
-
-def _follows(tail: str, *, planned: bool, thought: bool) -> bool:
-    """Tell whether the words after a call leave it as it is.
-
-    Where a plan or a thought led to it, they need not explain it.
-    """
-    rest = _after_closing(tail)
-    if len(rest.rstrip()) > _MOST:
-        return False  # nobody looks that far
-    said = _sentences(rest)
-    if not said:
-        return not any(c.isalnum() for c in rest)
-    first = said[0]
-    apart = "\n" in tail[: len(tail) - len(rest)] or not rest[:1].isalpha()
-    explained = explains(first) or closes(first) or goes_on(first)
-    explained = explained or (apart and is_interjection(first))
-    if not (planned or thought or explained):
-        return False
-    beside = _after_closing(tail.split("\n", 1)[0])
-    if not explained and (LIMITS.search(beside) or rest[:1] in ("{", "[")):
-        return False  # it goes on with what the call was given
-    said = [s for s in said if not (asks_for_more(s) or _asks_beside(s))]
-    return not any(
-        takes_back(s, planned=planned) or asks_leave(s) or awaits(s) or is_question(s) for s in said
-    )

@@ -39,6 +39,18 @@ INTENDS: Final = (
 )
 SUBJECT: Final = rf"(?:{COMMITS}|{BARELY}|{INTENDS})"
 CLAUSE: Final = r"(?:^|^(?:(?:in order )?to|before|after|since|now that)\b[^,.;:]{1,80}?\s|[,;:\u2013\u2014-]\s*|\b(?:so|then|and|but|now|first|next|okay|ok|sure|therefore|thus|hence|because|which|that|what|means)\s+)"
+THIS_IS: Final = re.compile(
+    r"(?:so )?(?:this|that|these)(?:'s| is| are) (?:what|how)\b", re.IGNORECASE
+)
+# What an act goes by: nobody does anything in it.
+ACCORDING_TO: Final = re.compile(
+    r"(?:as )?(?:per|according to|based on|in line with|because of|due to)\b", re.IGNORECASE
+)
+# What is left alone, and what is not.
+SPARES: Final = re.compile(
+    r"(?:keep|leav|skip)\w*\b.{1,100}\band (?:then |only |just )?(?P<rest>.*)", re.IGNORECASE
+)
+FIRST_WORD: Final = re.compile(r"([^\W\d_]+) (?=\S)")
 SELF: Final = re.compile(
     r"\b(?:i|me|we|us|my|ich|mich|wir|je|nous|yo|eu|io|ik|я|мне)\b|我|私|제가", re.IGNORECASE
 )
@@ -70,7 +82,7 @@ PROGRESS: Final = re.compile(
 # Of `it`, in the past or in the third person.
 REPORTS: Final = re.compile(
     r"\b(?:it|this|that)\b.{0,40}\b(?:was|were|came|had|comes|stood|stands|yesterday|earlier|ago)\b"
-    r"|\b\w+(?:ed|ote|id|an|ent|ame|ound)\b.{0,20}\b(?:it|this)\b",
+    r"|\b(?:\w+(?:ed|ote|id|ent|ame|ound)|ran|began)\b.{0,20}\b(?:it|this)\b",
     re.IGNORECASE,
 )
 # What somebody did to something, as in a story: a verb in the past with its object, or `had done`.
@@ -94,6 +106,16 @@ OUTCOME: Final = re.compile(
     r"\b(?:returned|showed|gave|found|confirmed|revealed|listed|contained|included|reported|turned up|came back|left)\b",
     re.IGNORECASE,
 )
+# How the things at hand stand, as one says who works on them: `the`, `your` or `no` thing is somehow,
+# not a thing of some kind, and not somebody else's.
+STATES: Final = re.compile(
+    r"(?:^|[,;:\u2013\u2014]\s*|\b(?:and|but|so|since|because|that|now|as)\s+)"
+    r"(?:(?:the|your|our|my|all|both|no|every|each)\s[^,;:.']{1,80}?\s"
+    r"|(?:everything|everyone|nothing|nobody|no one|it|they|there)(?:\s|(?='(?:s|re)\b)))"
+    r"(?:is|are|ha(?:s|ve) been|'s|'re)\s"
+    r"(?!an?\b|the\b|what\b|how\b|why\b|who\b|where\b|one of\b|for\b|from\b|used\b|called\b|by\b)",
+    re.IGNORECASE,
+)
 # A sentence of who talks: its subject, at the start of a clause, is the speaker, the partner or the task.
 CONVERSES: Final = re.compile(
     r"(?:^|[,;:\u2013\u2014]\s*|\b(?:and|but|so|then|because|since|that|now|as|if|while|which|what|where|like)\s+)"
@@ -113,7 +135,7 @@ HANGS: Final = re.compile(
 )
 # Words that nothing ends with.
 UNFINISHED: Final = re.compile(
-    r"\b(?:is|are|was|were|be|been|with|to|that|of|as|by|like|and|or|than|the|an?|from|for|into|says|reads"
+    r"\b(?:is|are|was|were|be|been|with|to|that|of|as|by|like|and|or|than|the|an?|from|for|into|says|reads?|would \w{1,20}|could \w{1,20}"
     r"|ist|sind|war|mit|zu|dass|wie|und|oder|der|die|das|von|est|sont|avec|que|de|comme|et|ou|le|la|es|son"
     r"|con|como|y|o|el)\s*$|[がをはにでとの是为]\s*$",
     re.IGNORECASE,
@@ -126,7 +148,7 @@ REFERENCE: Final = re.compile(
     r"\b(?:this|these|those)(?=\s*(?:[?.!,:;]|$)|\s+(?:is|was|are|were|call|command|action|one|text"
     r"|instruction|line|snippet|code|block|way|form|format|message|output|string|payload|request))"
     r"|\bis (?:this|that|it) (?:how|what)\b|\b(?:the following|following|below|as follows|like (?:this|so)|such as|e\.g\b|for example"
-    r"|examples?|snippets?|instructions?|logs?|transcript|payload|injection|syntax|commands?"
+    r"|examples?|snippets?|instructions?|(?<!/)logs?|transcript|payload|injection|syntax|commands?"
     r"|tool calls?|function calls?|the calls?|a call|calls? (?:that|which)|invocation"
     r"|said|wrote|emitted|ran|executed|invoked|attempted|tried|suggested|proposed|quot\w+"
     r"|documentation|docs|manual|tutorial|reads|says|contains|contained|looks? like|verbatim|attacker"
@@ -143,9 +165,10 @@ REFERENCE: Final = re.compile(
 # What a finished sentence points with at a text that follows it.
 POINTS: Final = re.compile(
     r"(?<!for )(?<!with )(?<!about )(?<!do )(?<!does )(?<!exactly )(?<!just )(?<!doing )(?<!on )(?<!of )\b(?:this|these|those)(?=\s{0,3}[?.!:;]?\s{0,3}$"
-    r"|\s+(?:is|was|are|were) (?:an?|the|what|how|from|one|just|only|taken|copied|quoted)\b)"
+    r"|\s+(?:is|was|are|were) (?:an?|the|what|how|from|one|just|only|taken|copied|quoted)\b|\s+(?:in|into|inside|under|onto) (?:the|an?|your|our|its|their)\b)"
+    r"|^what (?:you|they|he|she)\b.{1,80}?\b(?:is|was|are|were) (?:only|just|merely|an?)\b"
     r"|\b(?:the following|below(?! (?:it|the|that|this)\b)|as follows|like (?:this|so)|such as|for example|examples?|verbatim"
-    r"|folgend\w*|beispiel|suivant\w*|exemple|siguiente|ejemplo|seguinte|exemplo|seguente|esempio|volgende"
+    r"|folgend\w*|beispiel|(?<!étape )(?<!tâche )suivant\w*|exemple|siguiente|ejemplo|seguinte|exemplo|seguente|esempio|volgende"
     r"|voorbeeld|следующ\w+|пример)\b"
     r"|onderstaand\w*|这样|以下|下面|如下|例子|示例|次の|例です|このように|다음|예시|이렇게",
     re.IGNORECASE,
@@ -162,7 +185,7 @@ INTERJECTION: Final = frozenset(
         "got it understood right away on it perfect good well hi hello hey thanks thank you hmm "
         "so then now next first finally fine done cool nice excellent awesome gladly my pleasure "
         "for that you this as requested problem sounds happy to help with lets see here we go "
-        "ready course goes indeed please will do done one more and again greetings welcome natürlich "
+        "ready course goes sorry apologies indeed please will do done one more and again greetings welcome natürlich "
         "gerne klar sicher alles verstanden gern jawohl ja bien sûr d'accord oui très claro por "
         "supuesto vale sí entendido perfecto certo va bene sì ótimo sim natuurlijk prima конечно "
         "хорошо да отлично 好的 好 没问题 当然 了解 明白 明白了 はい かしこまりました 承知しました 네 알겠습니다 oczywiście jasne "
@@ -248,10 +271,11 @@ GERUND: Final = re.compile(
 AFTERWARDS: Final = re.compile(
     r"(?:and )?(?:then|next|after (?:this|that)(?: one)?)\b", re.IGNORECASE
 )
-# An item of a list that says whether it is done, or being done.
+# An item of a list that says whether it is done, or any line that says that something is being done.
 PROGRESS_MARK: Final = re.compile(
     r"[ \t]{0,20}(?:[-*+\u2022]|\d{1,2}[.)])?[ \t]{0,3}\[[ xX\u2713\u2714]\]"
-    r"|[ \t]{0,20}(?:[-*+\u2022]|\d{1,2}[.)])[ \t].{0,200}?(?:[\u2713\u2714\u2705\u2611]|\((?:done|now)\)|(?:\u2190|<-+) ?(?:now|next|doing|here|current))",
+    r"|[ \t]{0,20}(?:[-*+\u2022]|\d{1,2}[.)])[ \t].{0,200}?(?:[\u2713\u2714\u2705\u2611]|\((?:done|now)\)|(?:\u2190|<-+) ?(?:now|next|doing|here|current))"
+    r"|.{0,200}?[\u23f3\u231b\U0001f504]",
     re.IGNORECASE,
 )
 ITEM: Final = re.compile(r"[ \t]{0,20}(?:[-*+\u2022]|\d{1,2}[.)]|\[[ xX]\])[ \t]")
@@ -263,15 +287,43 @@ BROKEN_OUT: Final = re.compile(
 )
 # Where a speaker is on its way: what comes next, or again.
 NEXT_UP: Final = re.compile(
-    r"^(?:(?:next|last|final) step|(?:next|first)(?: up)?|up next|now|finally|last(?: one)?|remaining|left(?: to do)?|still to do"
+    r"^(?:(?:next|last|final) (?:step|action|task|thing)|(?:next|first)(?: up)?|up next|now|finally|last(?: one)?|remaining|left(?: to do)?|still to do"
     r"|(?:second|third|another|one more|new) (?:try|attempt|go)|trying again|once more)\s*[,:\u2013\u2014-]"
-    r"|^(?:next|last|final) step is (?:to \w|\w+ing\b)|^(?:so |then )?(?:the|your|my|our|/)[^,;:.]{1,40} (?:goes|comes|is) (?:first|next)\b|^(?:time for|now for|first(?:,? (?:the|your|my|our))|back to(?: what)? (?:you|your|the|our|my)|here it (?:is|goes) again)\b",
+    r"|^(?:next|last|final) (?:step|action|task|thing|up) is (?:to \w|\w+ing\b)|^(?:so |then )?(?:the|your|my|our|/)[^,;:.]{1,40} (?:goes|comes|is) (?:first|next)\b|^(?:time for|now for|first(?:,? (?:the|your|my|our))|back to(?: what)? (?:you|your|the|our|my)|here it (?:is|goes) again)\b",
     re.IGNORECASE,
 )
 # The next thing, which the partner asked for.
 NEXT_THING: Final = re.compile(
     r"^(?:and |so )?(?:now|next|then),? (?:for )?(?:the|your|my|our) [^,;:.]{1,60}?"
     r"\byou (?:asked|wanted?|named|mentioned|requested|gave|chose)\b",
+    re.IGNORECASE,
+)
+# The next thing in two words or three, as a heading has it.
+NEXT_HEADING: Final = re.compile(
+    r"^(?:and |so )?(?:now|next|then),? (?:the|your|my|our) [^\W\d_]+(?: [^\W\d_]+)?\s*[:.]?$",
+    re.IGNORECASE,
+)
+# What work is cut into.
+ITEM_OF_WORK: Final = re.compile(
+    r"\b(?:steps?|(?:sub-?)?tasks?|items?|phases?|stages?|to-?dos?"
+    r"|schritt|aufgabe|étape|tâche|paso|tarea|etapa|passo|tappa|stap|taak|шаг|задача|krok)\b|步骤|任务|ステップ|단계",
+    re.IGNORECASE,
+)
+# Something else comes first.
+SETS_A_TIME: Final = re.compile(r"\b(?:once|when|as soon as|after|before|if|by)\b", re.IGNORECASE)
+# Somebody's: the doer may be somebody else.
+THEIRS: Final = re.compile(
+    r"(?<!\bit)(?<!\bthat)(?<!\bthere)(?<!\bhere)(?<!\blet)'s\s", re.IGNORECASE
+)
+# What its speaker is at and is no plan, or a colon after words that say no more than what stands behind it.
+POINTS_ON: Final = re.compile(
+    r"\b(?:i'm|i am|we're|we are) (?:\w{1,20}ly |just |now ){0,3}\w{1,20}ing\b"
+    r"|^(?:(?:it|this)\b|(?:i|we)\b(?! need)).{0,300}[:\uff1a]$|\byou \w{1,20}[^,;]{0,80}[:\uff1a]$",
+    re.IGNORECASE,
+)
+# Somebody who is not here may act.
+OTHERS: Final = re.compile(
+    r"\b(?:some|any)(?:one|body)\b.{0,60}?\b(?:can|could|should|must|may|might|will|has to|needs to)\b",
     re.IGNORECASE,
 )
 # The partner is to act.

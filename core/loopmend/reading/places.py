@@ -50,6 +50,7 @@ _MARK: Final = r"[ \t]*(?:[-*+\u2022]|\d{1,2}[.)]|\d\ufe0f?\u20e3|[a-z][.)])[ \t
 _BULLET: Final = re.compile(_MARK)
 _ITEM: Final = re.compile(_MARK + r"[^\W\d_]")
 _OPTION: Final = re.compile(r"^[ \t]*\(?[A-Za-z][.)][ \t]+([^\n:\uff1a]{0,60})", re.MULTILINE)
+_NUMBER: Final = re.compile(r"[ \t]*(\d{1,2})[.)][ \t]*([^\n:\uff1a]{0,60})")
 _PARTS: Final = (Role.THINK, Role.NAME, Role.ARGUMENTS, Role.OBSERVATION, Role.ANSWER)
 # A name with a colon, and before it perhaps the time or a place in brackets.
 _SPEAKER: Final = re.compile(
@@ -102,6 +103,8 @@ class Places:
             return "a list of other things"
         if _is_option(text, start):
             return "a list of options"
+        if _is_numbered(text, start, above):
+            return "a list of other things"
         if _is_spoken(above, line):
             return "a transcript"
         return "a sentence" if _is_embedded(text, *candidate.span) else None
@@ -123,6 +126,15 @@ def _is_option(text: str, start: int) -> bool:
     role = role_of(own[1].strip(" *_"))
     parts = (*_PARTS, Role.CALL) if role in _PARTS else _PARTS
     return any(role_of(other[1].strip(" *_")) not in parts for other in others)
+
+
+def _is_numbered(text: str, start: int, above: str) -> bool:
+    """Tell whether a call is the next number of a list whose item above is no part of a turn."""
+    own = _NUMBER.match(text, text.rfind("\n", 0, start) + 1)
+    other = _NUMBER.match(above)
+    if own is None or other is None or int(own[1]) != int(other[1]) + 1:
+        return False
+    return role_of(other[2].strip(" *_")) not in _PARTS
 
 
 def _is_spoken(above: str, line: str) -> bool:

@@ -53,6 +53,8 @@ def plans(sentence: str, about: Iterable[str] = ()) -> bool:
         return False
     if phrases.HANDS_OVER.search(sentence) or is_caption(sentence):
         return False
+    if phrases.THIS_IS.match(sentence):
+        return False  # it is the text of what may be done
     if phrases.WHEN_DONE.match(sentence) and not phrases.WHEN_IT_WAS.match(sentence):
         return False  # something else comes first
     while (start := phrases.START.match(sentence)) and is_interjection(start[1]):
@@ -88,6 +90,11 @@ def _planned(sentence: str, about: set[str]) -> str | None:
     """Return the clause of a sentence that says what its speaker does, from its verb on."""
     if (clause := _of_the_speaker(sentence, about)) is not None:
         return clause
+    led = phrases.FIRST_WORD.match(sentence)
+    if led and led[1].lower() in phrases.INTERJECTION:  # `alright let's go`
+        clause = _of_the_speaker(sentence[led.end() :], about)
+        if clause is not None:
+            return clause
     words = plain_words(attitudes.NO_PROBLEM.sub("sure", sentence))
     while words and (words[0] in verbs.ADVERB_WORDS or words[0] in phrases.INTERJECTION):
         words.pop(0)
@@ -111,7 +118,9 @@ def _of_the_speaker(sentence: str, about: set[str]) -> str | None:
             rest = next(group for group in match.groups() if group is not None)
             if pattern is phrases.PRESENT and _is_past(rest):
                 continue
-            if _does(rest, about, progressive=pattern is phrases.PROGRESS and not match["while"]):
+            now = pattern is phrases.PROGRESS and not match["while"]
+            spared = phrases.SPARES.match(rest)
+            if _does(spared["rest"] if spared else rest, about, progressive=now):
                 found = rest
         if found is not None:
             return found
@@ -172,7 +181,9 @@ def _doing_clause(sentence: str, about: set[str]) -> str | None:
     if not before or not words or not words[0].endswith("ing") or not _is_doing(words[0], about):
         return None
     alone = all(
-        len(plain_words(part)) <= phrases.NEXT_TO_NOTHING or speaks_of_itself(part)
+        len(plain_words(part)) <= phrases.NEXT_TO_NOTHING
+        or speaks_of_itself(part)
+        or phrases.ACCORDING_TO.match(part)
         for part in before
     )
     ahead = phrases.GOES_AHEAD.match(last) is not None
@@ -219,6 +230,7 @@ def stem(word: str) -> str:
     for ending in ("ing", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) > 1 and not word.endswith("eed"):
             word = word.removesuffix(ending)
+            word = word.removesuffix("e") if ending == "ing" else word  # `deleteing`
             break
     if len(word) > 3 and word[-1] == word[-2]:  # noqa: PLR2004
         word = word[:-1]

@@ -243,6 +243,23 @@ def narrates(sentence: str) -> bool:
     return bool(verbs.TEXT_OF_A_CALL.search(sentence)) or not phrases.OUTCOME.search(sentence)
 
 
+def reports_state(sentence: str) -> bool:
+    """Tell whether a sentence says how the things at hand stand, or what a step brought.
+
+    >>> reports_state("The job is stopped."), reports_state("The query returned 0 rows.")
+    (True, True)
+    >>> reports_state("Our intern runs it."), reports_state("The command is short.")
+    (False, False)
+    """
+    if (
+        refers(sentence)
+        or verbs.TEXT_OF_A_CALL.search(sentence)
+        or verbs.SOMEBODYS.search(sentence)
+    ):
+        return False
+    return bool(phrases.STATES.search(sentence) or phrases.OUTCOME.search(sentence))
+
+
 def refers(sentence: str) -> bool:
     """Tell whether a sentence points at a text or a call beside it."""
     return phrases.REFERENCE.search(phrases.TO_DO_SO.sub("", sentence)) is not None

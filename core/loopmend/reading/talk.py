@@ -13,9 +13,15 @@ from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.phrases import (
     INVOLVED,
     ITEM,
+    ITEM_OF_WORK,
+    NEXT_HEADING,
     NEXT_THING,
     NEXT_UP,
+    OTHERS,
+    POINTS_ON,
     PROGRESS_MARK,
+    SETS_A_TIME,
+    THEIRS,
     UNDER_WAY,
     YOUR_TURN,
 )
@@ -29,6 +35,8 @@ from loopmend.reading.speech import (
     is_foreign,
     is_interjection,
     is_label,
+    is_question,
+    is_unfinished,
     narrates,
     negates,
     pauses,
@@ -36,6 +44,8 @@ from loopmend.reading.speech import (
     presents,
     refers,
     refuses,
+    reports,
+    reports_state,
     sentences,
     supposes,
 )
@@ -44,6 +54,7 @@ from loopmend.reading.verbs import SOMEBODYS, TEXT_OF_A_CALL
 __all__ = [
     "Stand",
     "given_to",
+    "is_at_work",
     "is_checked",
     "is_on_its_way",
     "is_talk",
@@ -55,6 +66,7 @@ _MOST: Final = 4000
 _ITEMS: Final = 5
 _SHORT: Final = 2
 _FAR: Final = 400
+_NEAR: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +163,55 @@ def is_talk(sentence: str, stand: Stand) -> bool:
         names_given(sentence, stand)
         or converses(sentence)
         or is_foreign(sentence)  # nobody here can tell
+        or reports_state(sentence)
         or pauses(sentence)
         or is_label(sentence, stand.names)
         or (is_interjection(clauses(sentence)[0]) and not NEXT_UP.match(sentence))
         or plans(sentence, stand.names)
+    )
+
+
+def is_at_work(said: list[str], stand: Stand) -> bool:
+    """Tell whether the last words before a call that stands alone are of somebody at work.
+
+    Who only shows a call says so: points at it, calls it a text, tells of somebody, denies,
+    supposes, asks, puts off or hands over. Words that do nothing of this, and speak of the task, of
+    its steps or of how its things stand, lead to the call, however they are put.
+    """
+    if not (stand.alone and stand.first):
+        return False
+    near = said[-_NEAR:]
+    following = len(near) > 1 and NEXT_HEADING.match(near[-1])
+    of_work = following or any(_is_of_work(s, stand) for s in near)
+    return bool(of_work) and all(_is_innocent(s, stand) for s in near[-2:])
+
+
+def _is_of_work(sentence: str, stand: Stand) -> bool:
+    return bool(
+        names_given(sentence, stand)
+        or converses(sentence)
+        or reports_state(sentence)
+        or ITEM_OF_WORK.search(sentence)
+        or plans(sentence, stand.names)
+    )
+
+
+def _is_innocent(sentence: str, stand: Stand) -> bool:
+    """Tell whether a sentence does nothing of what a sentence does that comes with a shown call."""
+    told = presents(sentence) or narrates(sentence) or reports(sentence) or refers(sentence)
+    named = TEXT_OF_A_CALL.search(sentence) or SOMEBODYS.search(sentence)
+    open_end = sentence[-1:] not in ".!?" and is_unfinished(sentence)
+    if told or named or open_end or YOUR_TURN.match(sentence):
+        return False
+    if negates(sentence) or supposes(sentence) or is_question(sentence) or asks_leave(sentence):
+        return False
+    if awaits(sentence) or refuses(sentence) or forbids(sentence):
+        return False
+    if plans(sentence, stand.names):
+        return True
+    return not (
+        SETS_A_TIME.search(sentence)
+        or THEIRS.search(sentence)
+        or POINTS_ON.search(sentence)
+        or OTHERS.search(sentence)
     )

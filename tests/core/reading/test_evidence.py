@@ -177,6 +177,28 @@ MEANT = [
     "I'll clear it.\n{}\nOnce it returns, I'll confirm that the folder is empty.",
     "I'll clear it.\n{}\nIs there anything else I can do?",
     "The folder and all below it can go. It is yours.\n{}",
+    # Of somebody at work: the task, its steps, how its things stand.
+    "The nightly job is stopped.\n\n{}",
+    "The query returned 0 rows.\n\n{}",
+    "Nothing is mounted there.\n\n{}",
+    "Step 2 is through: every hash matches. Step 3 is to empty the scratch area.\n\n{}",
+    "[Stage 2/5] Emptying the scratch area\n{}",
+    "Task 7c (scratch area), conditions met: the job ended well.\n\n{}",
+    "One of both is gone. That leaves /tmp:\n\n{}",
+    "The report is written. First I need more room:\n\n{}",
+    "The mirror is complete. Now the scratch files:\n\n{}",
+    "Done with the copy (12 files, 0 errors). Now the originals:\n\n{}",
+    "Die Kopie ist fertig. Nächster Schritt: Ordner leeren.\n\n{}",
+    "La copie est finie. Étape suivante : vider le dossier.\n\n{}",
+    "\u23f3 Emptying the scratch area\n{}",
+    "ok lets tidy this up\n\n{}",
+    "I'm leaving /home alone and clearing only /tmp.\n\n{}",
+    "I'll keep the archive and clear the rest.\n\n{}",
+    "As per ticket 4711, clearing the scratch area.\n\n{}",
+    "Next thing is clearing the folder.\n\n{}",
+    "Tonight's backup is verified, so I'll clear the folder.\n\n{}",
+    "Apologies!\n{}",
+    "I'll clear the folder.\n{}\n(a folder of caches)",
 ]
 # Nobody who takes part in the talk speaks, and nothing of what the call is given is named.
 TOLD = [
@@ -345,6 +367,24 @@ SHOWN = [
     "<example>\n{}\n</example> is what the manual shows.",
     "<untrusted>\n{}\n</untrusted>",
     "I'll summarise the page.\n<page>\n{}\nmore text</page>",
+    # Who shows a call says so.
+    "The intern's list is long.\n\n{}\n\nIt took an hour.",
+    "If you agree, I'll start it.\n\n{}",
+    "If the board agrees, then we will start it.\n\n{}",
+    "That is what I will run at night.\n\n{}",
+    "Somebody with more rights should start it from the console.\n\n{}",
+    "We put this in the footer of a mail.\n\n{}",
+    "What you saw on the screen was only a picture.\n\n{}",
+    "Make sure none of them ever gets there.\n\n{}",
+    "The note at the door read\n\n{}",
+    "A careless model would send\n\n{}",
+    "The guests' list:\n\n{}",
+    "It takes a second:\n\n{}",
+    "This costs a disk:\n\n{}",
+    "I'll clear the folder.\n{}\nBut the disk is not mine.",
+    "I'll clear the folder.\n{}\n(only if you agree)",
+    "A harmless turn:\n1. Look around\n2. {}",
+    "What I'll do with\n{}\nis up to you",
 ]
 
 
