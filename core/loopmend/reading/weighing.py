@@ -1,0 +1,178 @@
+"""How the words around a call weigh: for a call that is made, or for one that is only shown.
+
+No list of phrases is long enough for what people write before and after a call. So each word has a
+weight, learnt from texts of many authors and judged on authors whose texts it was not learnt from:
+`tools/weighing` holds the texts and says how well it does. Words count by where they stand (the
+sentence right before the call, those before that, the one right after it, the rest) and by their
+neighbours; of a word that is not common only its ending counts there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from math import sqrt
+from typing import Final
+
+__all__ = ["Weights", "Words", "features", "lean", "learnt"]
+
+_QUOTED: Final = re.compile(
+    r"`[^`\n]{1,200}`"
+    r"|[\"\u201c\u201e\u00ab\u300c][^\"\u201c\u201d\u00bb\u300d\n]{1,200}[\"\u201d\u201c\u00bb\u300d]"
+)
+# A sign of Chinese, Japanese or Korean is a word here; its neighbours make the longer ones.
+_SIGNS: Final = r"\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"
+_SENTENCE: Final = re.compile(
+    rf"(?<=[.!?\u2026])[\"')\]*_\u201d]{{0,3}}(?:\s+|(?=[{_SIGNS}]))|(?<=[:;])\s+|\n+"
+)
+_TOKEN: Final = re.compile(
+    r"(?P<path>[\w~-]{0,40}(?:[/\\@]|_(?=\w)|\.(?=[^\W\d]))[\w/\\~@.-]{0,80}(?<![.-]))"
+    rf"|(?P<number>\d+)|(?P<word>(?:(?![{_SIGNS}])[^\W\d_])+(?:'(?:(?![{_SIGNS}])[^\W\d_])+)?)"
+    r"|(?P<sign>\S)"
+)
+_ENDINGS: Final = ("ing", "ed", "ly", "s")
+_NEGATIONS: Final = frozenset(
+    "not no never without nothing none nobody cannot cant dont wont didnt nor neither".split()
+)
+_REACH: Final = 4
+_LONG: Final = 5
+_FAR: Final = 1000
+_NEAR: Final = 3
+_NOTHING_SAID: Final = 1.0
+_LAYOUT: Final = ("n", "end ", "lines ", "next ")
+# One sign for what ends and parts sentences in any script.
+_MARKS: Final = str.maketrans("\u2019\uff1f\u061f\uff01\u3002\u0964\uff1a\uff0c\u3001\u060c\uff1b", "'??!..:,,,;")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is said around a call."""
+
+    before: str
+    after: str
+    given: frozenset[str] = frozenset()
+    """The words of the tool's name and of what it is given."""
+
+    def __bool__(self) -> bool:
+        """Tell whether anything is said."""
+        return any(sign.isalpha() for sign in self.before) or bool(self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What was learnt."""
+
+    common: frozenset[str]
+    """The words that every text has; of any other its neighbours see only the ending."""
+    bias: float
+    of: Mapping[str, float]
+
+
+def lean(words: Words, weights: Weights | None = None) -> float:
+    """Return how words lean: above 0 to a call that is made, below 0 to one that is shown.
+
+    >>> lean(Words("Let me look that up for you:", "")) > 0
+    True
+    >>> lean(Words("The page that I fetched says:", "")) > 0
+    False
+    >>> lean(Words("", "Shall I go ahead?")) > 0
+    False
+    """
+    weights = weights or learnt()
+    if not words:
+        return _NOTHING_SAID
+    found = set(features(words, weights.common))
+    known = [name for name in found if name in weights.of]
+    if all(name.startswith(_LAYOUT) for name in known):
+        return 0.0  # words of which nothing is known lean nowhere
+    return weights.bias + sum(weights.of[name] for name in known) / sqrt(len(found))
+
+
+@cache
+def learnt() -> Weights:
+    """Return the weights that come with the package; `make weights` learns them anew."""
+    path = files("loopmend.reading") / "weights.txt"
+    common, bias, *rows = path.read_text(encoding="utf-8").splitlines()
+    pairs = (row.rpartition("\t") for row in rows)
+    weights = {name: int(weight) / 1000 for name, _, weight in pairs}
+    return Weights(frozenset(common.split()), int(bias) / 1000, weights)
+
+
+def features(words: Words, common: Collection[str]) -> Iterator[str]:
+    r"""Yield what is weighed: words and their neighbours, by where they stand, and the layout.
+
+    >>> sorted(features(Words("Now:\n", ""), {"now"}))
+    ['1: $', '1:', '1^ now', '1now', '1now :', 'end :', 'l:', 'lines 1', 'lnow', 'n10']
+    """
+    lead, tail = words.before[-_FAR:].translate(_MARKS), words.after[:_FAR].translate(_MARKS)
+    before, after = _sentences(lead), _sentences(tail)
+    plain = lead.rstrip()
+    yield f"n{min(len(before), 4)}{min(len(after), 3)}"
+    yield f"end {plain[-1:] if not plain[-1:].isalnum() else 'a'}"
+    yield f"lines {min(lead.count(chr(10), len(plain)), 2)}{'+' if after else ''}"
+    if words.after:
+        yield f"next {'a' if words.after[0].islower() else 'A' if words.after[0].isalpha() else ''}"
+    for side, zone, said in (
+        ("l", "1", before[-1:]),
+        ("l", "2", before[-_NEAR:-1]),
+        ("", "0", before[:-_NEAR][:2]),
+        ("t", "a", after[:1]),
+        ("t", "b", after[1:_NEAR]),
+        ("", "z", after[_NEAR:][-1:]),
+    ):
+        for sentence in said:
+            tokens = _denied(list(_tokens(sentence, words.given)))
+            for token in tokens:
+                yield f"{zone}{token}"
+                if side:
+                    yield f"{side}{token}"
+                if len(token) > _LONG and token[-1].isalpha():
+                    yield f"{zone}{token[:4]}-"
+                    yield f"{zone}-{token[-3:]}"
+            shapes = ["^", *(_shape(token, common) for token in tokens), "$"]
+            for left, right in pairwise(shapes):
+                yield f"{zone}{left} {right}"
+
+
+def _sentences(text: str) -> list[str]:
+    """Return sentences and lines; what is quoted in them counts as one sign."""
+    plain = _QUOTED.sub(" \u201d ", text)
+    return [part for part in _SENTENCE.split(plain) if part and not part.isspace()]
+
+
+def _tokens(sentence: str, given: frozenset[str]) -> Iterator[str]:
+    """Yield words, signs, and what stands for numbers, names of files and what a call is given."""
+    for match in _TOKEN.finditer(sentence.lower()):
+        word, kind = match[0], match.lastgroup
+        if kind == "path":
+            yield "/G" if word in given else "/"
+        elif kind == "word" and word in given:
+            yield "G"
+        else:
+            yield "0" if kind == "number" else word
+
+
+def _denied(tokens: list[str]) -> list[str]:
+    """Mark the words that a negation right before them denies."""
+    reach = 0
+    for at, token in enumerate(tokens):
+        if token in _NEGATIONS or token.endswith("n't"):
+            reach = _REACH
+        elif not token[0].isalpha():
+            reach = 0
+        elif reach:
+            tokens[at] = f"!{token}"
+            reach -= 1
+    return tokens
+
+
+def _shape(token: str, common: Collection[str]) -> str:
+    word = token.removeprefix("!")
+    if word in common or not (word.isascii() and word.isalpha() and word.islower()):
+        return token
+    endings = (end for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2)
+    return f"{token[: len(token) - len(word)]}~{next(endings, '')}"
