@@ -12,7 +12,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE := copy
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo picture check test lint format docs lab bench reading fuzz live variant floors dist audit peers notebooks conformance constraints clean
+.PHONY: help install demo picture check test lint format docs lab bench reading weights fuzz live variant floors dist audit peers notebooks conformance constraints clean
 
 help: ## Show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -122,6 +122,9 @@ bench: ready-dev ## Measure speed as ratios in one run
 reading: ready-dev ## Measure the reader beside its rivals on texts of our own (ARGS=… for options)
 	@$(BIN)/python -m benchmarks.reading $(ARGS)
 	@$(BIN)/python -m benchmarks.reading.structured
+
+weights: ready-dev ## Learn anew what the words around a call weigh (ARGS=--by-author judges each author by the others)
+	$(BIN)/python -m tools.weighing $(ARGS)
 
 fuzz: ready-dev ## Try texts of every dialect on all that reads text (SECONDS=600, SEED=2, ARGS="--atheris turns")
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)

@@ -1,1 +1,1 @@
-"""Learning what the words around a call weigh: texts by author, and how the weights come of them."""
+"""Learning what the words around a call weigh, from texts of many authors."""

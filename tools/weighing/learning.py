@@ -7,23 +7,29 @@ hold it), which the regression then weighs against the other words (Wang and Man
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loopmend.reading.weighing import Weights, Words, features
 from tools.weighing.rows import Row
 
 __all__ = ["learn"]
 
+Numbers = NDArray[Any]
+
 COMMON: Final = 300
 """How many words keep their identity beside their neighbours."""
 SEEN: Final = 3
 """How many rows hold what is learnt at all."""
 PENALTY: Final = 3.0
+"""How dear a weight is."""
 HOUSE: Final = 2.0
+"""How much a row of the house counts: it stands for a case that once went wrong."""
 SCALE: Final = 8.0
+"""What a text weighs before anything is learnt."""
 ROUNDS: Final = 300
 _STEP: Final = 0.05
 _SMALLEST: Final = 0.02
@@ -46,12 +52,13 @@ def learn(rows: Sequence[Row]) -> Weights:
     return Weights(common, bias, kept)
 
 
-def _common(texts: object) -> frozenset[str]:
+def _common(texts: Iterable[Words]) -> frozenset[str]:
+    """Return the words that most texts hold."""
     counted: Counter[str] = Counter()
-    for words in texts:  # type: ignore[attr-defined]
-        bare = Words(words.before, words.after, words.given)
-        counted.update({n[1:] for n in features(bare, ()) if n[0] in "lt" and n[1:].isalpha()})
-    return frozenset(word for word, _ in counted.most_common(COMMON))
+    for words in texts:
+        counted.update({n[1:] for n in features(words, ()) if n[0] in "lt" and n[1:].isalpha()})
+    ranked = sorted(counted, key=lambda word: (-counted[word], word))
+    return frozenset(ranked[:COMMON])
 
 
 class _Matrix:
@@ -65,30 +72,31 @@ class _Matrix:
         self.values = 1 / lengths[self.rows]
         self.shape = len(held), len(index)
 
-    def scale(self, ratio: np.ndarray) -> None:
+    def scale(self, ratio: Numbers) -> None:
         """Scale each column."""
         self.values = self.values * ratio[self.columns] * SCALE
 
-    def times(self, weights: np.ndarray) -> np.ndarray:
+    def times(self, weights: Numbers) -> Numbers:
         """Return the sum of each row."""
         return np.bincount(self.rows, self.values * weights[self.columns], self.shape[0])
 
-    def back(self, rows: np.ndarray) -> np.ndarray:
+    def back(self, rows: Numbers) -> Numbers:
         """Return the sum of each column."""
         return np.bincount(self.columns, self.values * rows[self.rows], self.shape[1])
 
-    def counts(self, of: np.ndarray) -> np.ndarray:
+    def counts(self, of: Numbers) -> Numbers:
         """Return how many of some rows hold each feature."""
         return np.bincount(self.columns, of[self.rows].astype(float), self.shape[1])
 
 
-def _ratio(matrix: _Matrix, meant: np.ndarray) -> np.ndarray:
+def _ratio(matrix: _Matrix, meant: Numbers) -> Numbers:
     """Return how well each feature alone tells meant from shown."""
     made, shown = 1 + matrix.counts(meant), 1 + matrix.counts(~meant)
-    return np.abs(np.log((made / made.sum()) / (shown / shown.sum())))
+    ratio: Numbers = np.abs(np.log((made / made.sum()) / (shown / shown.sum())))
+    return ratio
 
 
-def _fitted(matrix: _Matrix, meant: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, float]:
+def _fitted(matrix: _Matrix, meant: Numbers, counts: Numbers) -> tuple[Numbers, float]:
     """Fit by gradient descent (Adam) over all rows at once, so that it comes out the same."""
     balance = np.where(meant, counts / counts[meant].sum(), counts / counts[~meant].sum())
     balance *= len(meant) / 2

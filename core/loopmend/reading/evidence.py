@@ -28,8 +28,9 @@ _NEAR: Final = 40
 _HEADED: Final = -1.0
 _MARKED: Final = 0.0
 _BARE: Final = 0.3
-# What leans so far the other way is no call in doubt but one that is shown.
+# What leans so far the other way takes a call back, or is no call in doubt but one that is shown.
 _DENIED: Final = -1.0
+_SHOWN: Final = -3.0
 _BEFORE: Final = "the words before it do not announce it"
 _AFTER: Final = "the words after it may take it back"
 _WORD: Final = re.compile(r"[^\W_]{3,}")
@@ -127,7 +128,7 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
         least = _least(candidate, words)
         if (leaning := lean(words)) < least:
             before = lean(Words(lead, "", words.given)) < least
-            return Doubt(_BEFORE if before else _AFTER, placed=leaning < _DENIED)
+            return Doubt(_BEFORE if before else _AFTER, placed=leaning < _SHOWN)
         if between is not None and _takes_back(between):
             return Doubt(_AFTER)
     return None

@@ -17,7 +17,8 @@ __all__ = ["Places"]
 
 _PREFIX: Final = re.compile(
     r"[ \t]*(?:(?P<quote>>)|(?P<table>\|)|(?P<comment>(?:#|//|--|;|%|/\*)(?:[ \t]|\Z))"
-    r"|(?P<prompt>\$ |>>> |In \[\d*\]: |@\Z)|(?P<struck>~~(?!~)|[\u2716-\u2718\u274c\u274e\u26d4\U0001f6ab\U0001f44e\U0001f6d1]))"
+    r"|(?P<prompt>\$ |>>> |In \[\d*\]: |@\Z)"
+    "|(?P<struck>~~(?!~)|[\u2716-\u2718\u274c\u274e\u26d4\U0001f6ab\U0001f44e\U0001f6d1]))"
 )
 _OPENING: Final = {
     '"': '"',

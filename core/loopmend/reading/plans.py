@@ -100,7 +100,7 @@ def withholds(words: Sequence[str]) -> bool:
 def declines(sentence: str) -> bool:
     """Tell whether a sentence says in a few words that its speaker does not, or does otherwise.
 
-    >>> declines("I won't."), declines("I am cancelling."), declines("DRY RUN")
+    >>> declines("I won't."), declines("I am now cancelling."), declines("DRY RUN")
     (True, True, True)
     >>> declines("No problem."), declines("I am happy to help."), declines("I'm not sure.")
     (False, False, False)

@@ -6,7 +6,6 @@ Who asks decides which sentence counts. What its speaker is about to do is told 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from typing import Final
 
 from loopmend.reading import attitudes, phrases
@@ -57,22 +56,12 @@ def is_interjection(sentence: str) -> bool:
     return bool(words) and all(word in phrases.INTERJECTION for word in words)
 
 
-def is_label(sentence: str, about: Collection[str] = ()) -> bool:
+def is_label(sentence: str) -> bool:
     """Tell whether a sentence is only a label or an interjection, such as `Tool call:`.
-
-    Args:
-        sentence: The sentence.
-        about: Names that a label may hold.
 
     >>> is_label("Sure!"), is_label("Here is the tool call:"), is_label("Example:")
     (True, True, False)
-    >>> is_label("Calling wipe:"), is_label("Calling wipe:", ["wipe"])
-    (False, True)
     """
-    for name in about:
-        if name not in sentence:
-            continue
-        sentence = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "tool", sentence)
     words = plain_words(phrases.PURPOSE.sub("", attitudes.NO_PROBLEM.sub("sure", sentence)))
     if not words:
         return not any(c.isalpha() or c in "[]{}" for c in sentence)

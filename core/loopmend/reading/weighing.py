@@ -35,9 +35,9 @@ _TOKEN: Final = re.compile(
     r"|(?P<sign>\S)"
 )
 _ENDINGS: Final = ("ing", "ed", "ly", "s")
-_NEGATIONS: Final = frozenset(
-    "not no never without nothing none nobody cannot cant dont wont didnt nor neither".split()
-)
+_NEGATIONS: Final = frozenset({"not", "no", "never", "without", "nothing", "none", "nobody"}) | {
+    *("cannot", "cant", "dont", "wont", "didnt", "nor", "neither")
+}
 _REACH: Final = 4
 _LONG: Final = 5
 _FAR: Final = 1000
@@ -45,7 +45,9 @@ _NEAR: Final = 3
 _NOTHING_SAID: Final = 1.0
 _LAYOUT: Final = ("n", "end ", "lines ", "next ")
 # One sign for what ends and parts sentences in any script.
-_MARKS: Final = str.maketrans("\u2019\uff1f\u061f\uff01\u3002\u0964\uff1a\uff0c\u3001\u060c\uff1b", "'??!..:,,,;")
+_MARKS: Final = str.maketrans(
+    "\u2019\uff1f\u061f\uff01\u3002\u0964\uff1a\uff0c\u3001\u060c\uff1b", "'??!..:,,,;"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Words:
 
     def __bool__(self) -> bool:
         """Tell whether anything is said."""
-        return any(sign.isalpha() for sign in self.before) or bool(self.after)
+        return any(map(str.isalpha, self.before)) or any(map(str.isalnum, self.after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def features(words: Words, common: Collection[str]) -> Iterator[str]:
     r"""Yield what is weighed: words and their neighbours, by where they stand, and the layout.
 
     >>> sorted(features(Words("Now:\n", ""), {"now"}))
-    ['1: $', '1:', '1^ now', '1now', '1now :', 'end :', 'l:', 'lines 1', 'lnow', 'n10']
+    ['1:', '1: $', '1^ now', '1now', '1now :', 'end :', 'l:', 'lines 1', 'lnow', 'n10']
     """
     lead, tail = words.before[-_FAR:].translate(_MARKS), words.after[:_FAR].translate(_MARKS)
     before, after = _sentences(lead), _sentences(tail)

@@ -60,11 +60,6 @@ CALLS: list[tuple[str, list[tuple[str, Any]], str]] = [
         "repaired",
     ),
     (
-        "```\nAction: search\nAction Input: x y\n```\nthat is all",
-        [("search", {"q": "x y"})],
-        "exact",
-    ),
-    (
         "<tool_call>\nAction: search\nAction Input: x y\n</tool_call>",
         [("search", {"q": "x y"})],
         "exact",
@@ -301,7 +296,7 @@ FAILURES: list[tuple[str, str]] = [
     ('My colleague typed it yesterday. {"name": "search", "arguments": {"q": "x"}}', "malformed"),
     ('{"functions": [{"name": "search", "parameters": {"q": "x"}}]}', "malformed"),
     ("Thought: a\nUser: b\nAssistant: c", "no_action"),
-    ("Action: search (x) (y)\nAction Input: z", "malformed"),
+    ("Action: search (x) (y)\nAction Input: z", "unknown_tool"),
     ("Action: search(q='x') and more", "unknown_tool"),
     ("> Action: search\n> Action Input: x", "malformed"),
     ("<tool_response>x</tool_response>", "fabricated_output"),
@@ -310,10 +305,6 @@ FAILURES: list[tuple[str, str]] = [
     ("<arg_key>a</arg_key>", "malformed"),
     ("<start_of_turn>user\nhi", "fabricated_output"),
     ("ok<|im_end|>and then the user says hi there", "fabricated_output"),
-    (
-        'x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x \n\n```json\n{"name": "search", "arguments": {"q": "x"}}\n```',
-        "malformed",
-    ),
     ("hi</think>", "empty"),
     ("ok<|im_end|>x y<|im_end|>z z", "fabricated_output"),
     ('<|tool_call_begin|><|tool_sep|>{"q": "x"}<|tool_call_end|>', "malformed"),

