@@ -104,10 +104,8 @@ def test_langchain_36700(text: str, *, asynchronous: bool) -> None:
 
 
 def test_langchain_36700_beside_an_explanation() -> None:
-    """Where the text says more than the call, the model is asked, and nothing runs unasked."""
-    text = (
-        f"You could read it with\n```json\n{WRITTEN}\n```\nbut I would rather not, as it is long."
-    )
+    """Where the text leaves it open, the model is asked, and nothing runs unasked."""
+    text = f"It is in the notes.\n```json\n{WRITTEN}\n```\nThey are long."
     llm = ScriptedChatModel(script=[text, "I did not read it."])
     assert "read_file" not in str(run(llm, NormalizationMiddleware())[-1].content)
     assert len(llm.asked) == 2
