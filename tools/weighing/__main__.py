@@ -31,10 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def written(weights: Weights) -> str:
-    """Return weights as the package keeps them: in thousandths."""
-    pairs = (f"{name}\t{round(1000 * value)}" for name, value in sorted(weights.of.items()))
-    bias = str(round(1000 * weights.bias))
-    return "\n".join([" ".join(sorted(weights.common)), bias, *pairs, ""])
+    """Return weights as the package keeps them."""
+    pairs = (f"{name}\t{value}" for name, value in sorted(weights.of.items()))
+    return "\n".join([" ".join(sorted(weights.common)), str(weights.bias), *pairs, ""])
 
 
 def _by_author(held: Sequence[Row]) -> Iterator[str]:

@@ -17,8 +17,6 @@ from loopmend.reading.weighing import Words
 __all__ = ["FOLDER", "Row", "rows"]
 
 FOLDER: Final = Path(__file__).parent / "rows"
-GIVEN: Final = frozenset({"wipe", "data", "/data"})
-"""The call that the authors had in mind, where they were told of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class Row:
     def words(self) -> Words:
         """What is said around the call."""
         before, _, after = self.text.partition("{call}")
-        return Words(before, after.strip(), GIVEN)
+        return Words(before, after.strip())
 
 
 def rows(folder: Path = FOLDER) -> Iterator[Row]:

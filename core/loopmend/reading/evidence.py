@@ -16,34 +16,34 @@ from typing import Final
 from loopmend.reading.candidates import Candidate, Found
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.places import Places
-from loopmend.reading.weighing import Words, lean
+from loopmend.reading.weighing import DENIED, TAIL, Words, lean
 
 __all__ = ["Around", "Doubt", "merged", "why_not_meant"]
 
-_MOST: Final = 4000
-_FAR: Final = 400
 _NEAR: Final = 40
 # How far words have to lean towards a call: the less, the more its own form announces it. Behind a
 # header the frameworks' own parsers take any words.
-_HEADED: Final = -1.0
-_MARKED: Final = 0.0
-_BARE: Final = 0.3
-# What leans so far the other way takes a call back, or is no call in doubt but one that is shown.
-_DENIED: Final = -1.0
+_HEADED: Final = -1.4
+_HEADED_AND_FOLLOWED: Final = -0.7
+_MARKED: Final = -0.3
+_BARE: Final = -0.1
+# What leans so far the other way is no call in doubt but one that is shown.
 _SHOWN: Final = -3.0
 _BEFORE: Final = "the words before it do not announce it"
 _AFTER: Final = "the words after it may take it back"
-_WORD: Final = re.compile(r"[^\W_]{3,}")
 # What closes a call, or says nothing behind it: an empty object, fenced or not.
 _CLOSING: Final = re.compile(
-    r"(?:\s|[`;,.*_\]})>~]|</?[\w:\-|\uff5c]{1,60}>|<[|\uff5c][^>\n]{1,60}>|(?:json)?\s{0,5}\{\s{0,5}\}|</[\w:\-|\uff5c]{0,60}\s*\Z)*"
+    r"(?:\s|<\w[\w\-]{0,40}\|>|[`;,.*_\]})>~\"'\u201d]|</[\w:\-|\uff5c]{0,60}(?:>|\s*\Z)|<[|\uff5c][\w:\-\u2581]{1,60}[|\uff5c]?>"
+    r"|(?:json)?\s{0,5}\{\s{0,5}\})*"
 )
+# A word that a call is written on to, as in `functools[{…}]` and `call:f{…}`.
+_PREFIX: Final = re.compile(r"\s*[A-Za-z_]+:?")
+_SENTENCE: Final = re.compile(r"[^.!?\n]+(?:[.!?]+|\n+|\Z)\s*")
+_TAG: Final = re.compile(r"<([\w:\-]{1,60})>")
 # End tags that are left over behind a call: a value of it held them.
 _BROKEN_OUT: Final = re.compile(
     r"\s{0,20}</(?:parameter|param|arg_value|arg)>\s{0,20}</", re.IGNORECASE
 )
-
-
 # What limits what a call is given, right behind it.
 _LIMITS: Final = re.compile(
     r"[ \t,;]{0,9}(?:except|unless|only|but|if|or|not|without|until)\b", re.IGNORECASE
@@ -78,9 +78,9 @@ class Around:
             pieces.append(self.text[at:end])
         return "".join(pieces)
 
-    def thought_after(self, start: int) -> str:
-        """Return what is thought after a place."""
-        return "\n".join(self.text[low:high][:_MOST] for low, high in self.thoughts if start <= low)
+    def thought(self, start: int, end: int) -> str:
+        """Return what is thought between two places."""
+        return "\n".join(self.text[low:high] for low, high in self.thoughts if start <= low < end)
 
 
 def merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -115,30 +115,46 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
     whole = not any(candidate.failure for candidate in candidates)
     if whole and _BROKEN_OUT.match(around.text, end):
         return Doubt("the end of a value is unclear")
-    if lean(Words("", around.thought_after(end))) < _DENIED:
-        return Doubt("the thought after it may take it back")
     tail = _after_closing(around.said(end, around.end)).rstrip()
     goes_on = tail[:1] in ("{", "[") or _LIMITS.match(around.text, end) is not None
-    if len(tail) > _MOST or (whole and goes_on):
+    if len(tail) > TAIL or (whole and goes_on):
         return Doubt(_AFTER)  # nobody looks that far
-    for at, candidate in enumerate(candidates):
-        between = None if at + 1 == len(leads) else _after_closing(leads[at + 1])
-        lead = "" if _is_echo(leads[at]) or _says(leads[at], candidate) else leads[at]
-        words = Words(lead, tail if between is None else "", given_to(candidate))
+    starts = [*(candidate.span[0] for candidate in candidates[1:]), len(around.text)]
+    for at, (candidate, start) in enumerate(zip(candidates, starts, strict=True)):
+        if lean(Words("", around.thought(candidate.span[1], start))) < DENIED:
+            return Doubt("the thought after it may take it back")
+        last = candidate is candidates[-1]
+        words = Words(_before(leads[at], candidate), tail if last else "")
         least = _least(candidate, words)
-        if (leaning := lean(words)) < least:
-            before = lean(Words(lead, "", words.given)) < least
+        if words and (leaning := lean(words)) <= least:
+            before = lean(Words(words.before, "")) <= least
             return Doubt(_BEFORE if before else _AFTER, placed=leaning < _SHOWN)
-        if between is not None and _takes_back(between):
+        if not last and _takes_back(_after_closing(_before(leads[at + 1], candidates[at + 1]))):
             return Doubt(_AFTER)
     return None
 
 
+def _before(lead: str, candidate: Candidate) -> str:
+    """Return what is said before a call, without what the call itself says or the prompt asks."""
+    label, colon, question = lead.strip().partition(":")
+    echoes = candidate.form == "react" and colon and role_of(label) is Role.ASK
+    if echoes and "\n" not in question and lean(Words(question, "")) >= DENIED:
+        return ""
+    if _PREFIX.fullmatch(lead):
+        return ""
+    told = [" ".join(text.split()) for text in _texts(candidate) if _NEAR <= len(text) <= TAIL]
+    sentences = list(_SENTENCE.finditer(lead[-TAIL:])) if told else []
+    while sentences and any(" ".join(sentences[-1][0].split()) in text for text in told):
+        start = sentences.pop().start()
+        lead = lead[: max(0, len(lead) - TAIL) + start]
+    return lead
+
+
 def _least(candidate: Candidate, words: Words) -> float:
     """Return how far words have to lean."""
-    if candidate.thought or (candidate.form == "react" and not words.after):
-        return _HEADED
-    return _MARKED if candidate.form in ("react", "tags") else _BARE
+    if candidate.thought or candidate.form == "react":
+        return _HEADED if candidate.thought or not words.after else _HEADED_AND_FOLLOWED
+    return _MARKED if candidate.form == "tags" else _BARE
 
 
 def _takes_back(between: str) -> bool:
@@ -150,30 +166,16 @@ def _takes_back(between: str) -> bool:
     return told or lean(Words("", between)) < _MARKED
 
 
-def _is_echo(lead: str) -> bool:
-    """Tell whether all that stands before a call is the question, as the prompt has it."""
-    label, colon, question = lead.strip().partition(":")
-    return bool(colon) and role_of(label) is Role.ASK and "\n" not in question
-
-
 def _after_closing(tail: str) -> str:
-    """Return what stands after a call and what closes it."""
-    closing = _CLOSING.match(tail)
-    return tail[closing.end() :] if closing else tail
-
-
-def _says(before: str, candidate: Candidate) -> bool:
-    """Tell whether what is said before a call is what the call itself says to somebody."""
-    end = " ".join(before.split())[-_NEAR:]
-    texts = (" ".join(text.split()) for text in _texts(candidate) if len(text) <= _MOST)
-    return len(end) == _NEAR and any(end in text for text in texts)
-
-
-def given_to(candidate: Candidate) -> frozenset[str]:
-    """Return the words of the tools' names and of what they are given."""
-    texts = [call.name for call in candidate.calls]
-    folded = [text[:_FAR].lower() for text in (*texts, *_texts(candidate))]
-    return frozenset(word for text in folded for word in (text, *_WORD.findall(text)))
+    """Return what stands after a call and what closes it, or opens what is still to come."""
+    at = 0
+    while True:
+        closing = _CLOSING.match(tail, at)
+        at = closing.end() if closing else at
+        tag = _TAG.match(tail, at)
+        if tag is None or role_of(tag[1], every=False) in (None, Role.SHOWN):
+            return tail[at:]
+        at = tag.end()
 
 
 def _texts(candidate: Candidate) -> Iterator[str]:

@@ -6,15 +6,13 @@ from typing import Any, Final
 
 from loopmend._json import decode
 from loopmend.reading.lexicon import Role, role_of
-from loopmend.reading.weighing import Words, lean
+from loopmend.reading.weighing import DENIED, Words, lean
 
 __all__ = ["decoded_item", "is_done", "is_said", "may_be_json", "may_stand_beside", "only_name"]
 
 # What may stand beside a call without changing it.
 _BESIDE: Final = frozenset({Role.ID, Role.TYPE, Role.THINK, Role.SAY, Role.FORMAT})
 _SAID: Final = frozenset({Role.SAY, Role.ANSWER, Role.ASK, Role.OBSERVATION, Role.ARGUMENTS})
-# A thought may be about anything; so much of it speaks against the call itself.
-_DENIED: Final = -1.5
 _ASSISTANTS: Final = frozenset({"assistant", "ai", "model", "object", "json_object"})
 
 
@@ -57,9 +55,10 @@ def may_stand_beside(key: str, item: Any) -> bool:
     if item is None or item in ("", [], {}):
         return role is not Role.SHOWN
     if role is Role.SAY:
-        return isinstance(item, str) and lean(Words(item, "")) > 0
+        # It stands neither before nor after the call.
+        return isinstance(item, str) and min(lean(Words(item, "")), lean(Words("", item))) > 0
     if role is Role.THINK and isinstance(item, str):
-        return lean(Words(item, "")) > _DENIED
+        return lean(Words(item, "")) > DENIED
     if role is Role.TYPE and isinstance(item, str):
         return role_of(item) in (Role.CALL, Role.FORMAT) or item.lower() in _ASSISTANTS
     return role in _BESIDE

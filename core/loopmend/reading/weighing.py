@@ -18,7 +18,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import Final
 
-__all__ = ["Weights", "Words", "features", "lean", "learnt"]
+__all__ = ["DENIED", "TAIL", "Weights", "Words", "features", "is_word", "lean", "learnt"]
 
 _QUOTED: Final = re.compile(
     r"`[^`\n]{1,200}`"
@@ -34,20 +34,31 @@ _TOKEN: Final = re.compile(
     rf"|(?P<number>\d+)|(?P<word>(?:(?![{_SIGNS}])[^\W\d_])+(?:'(?:(?![{_SIGNS}])[^\W\d_])+)?)"
     r"|(?P<sign>\S)"
 )
+# A fence that opens right before a call says nothing of it.
+_FENCE: Final = re.compile(r"(?:```|~~~)\w{0,20}\s*\Z")
 _ENDINGS: Final = ("ing", "ed", "ly", "s")
 _NEGATIONS: Final = frozenset({"not", "no", "never", "without", "nothing", "none", "nobody"}) | {
     *("cannot", "cant", "dont", "wont", "didnt", "nor", "neither")
 }
 _REACH: Final = 4
+_STOPS: Final = frozenset(".,:;!?")
 _LONG: Final = 5
-_FAR: Final = 1000
 _NEAR: Final = 3
+_LEAD: Final = 1000
+TAIL: Final = 4000
+"""How many characters after a call are read."""
+DENIED: Final = -1.0
+"""What leans so far speaks against a call where words may be about anything, as in a thought."""
 _NOTHING_SAID: Final = 1.0
-_LAYOUT: Final = ("n", "end ", "lines ", "next ")
+_UNKNOWN: Final = -0.5
+_SAYS: Final = re.compile("[^\\W\\d_]|[?!\u061f\uff1f\u2600-\u2793\U0001f000-\U0001faff]")
 # One sign for what ends and parts sentences in any script.
 _MARKS: Final = str.maketrans(
     "\u2019\uff1f\u061f\uff01\u3002\u0964\uff1a\uff0c\u3001\u060c\uff1b", "'??!..:,,,;"
 )
+# Where a sentence starts and ends; no sign is two.
+_START: Final = "<<"
+_END: Final = ">>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +67,10 @@ class Words:
 
     before: str
     after: str
-    given: frozenset[str] = frozenset()
-    """The words of the tool's name and of what it is given."""
 
     def __bool__(self) -> bool:
-        """Tell whether anything is said."""
-        return any(map(str.isalpha, self.before)) or any(map(str.isalnum, self.after))
+        """Tell whether anything is said: a word, a question, a picture."""
+        return _SAYS.search(self.before) is not None or bool(self.after.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +79,9 @@ class Weights:
 
     common: frozenset[str]
     """The words that every text has; of any other its neighbours see only the ending."""
-    bias: float
-    of: Mapping[str, float]
+    bias: int
+    of: Mapping[str, int]
+    """What each word is worth, in thousandths: their sum is the same in whatever order."""
 
 
 def lean(words: Words, weights: Weights | None = None) -> float:
@@ -88,10 +98,25 @@ def lean(words: Words, weights: Weights | None = None) -> float:
     if not words:
         return _NOTHING_SAID
     found = set(features(words, weights.common))
-    known = [name for name in found if name in weights.of]
-    if all(name.startswith(_LAYOUT) for name in known):
-        return 0.0  # words of which nothing is known lean nowhere
-    return weights.bias + sum(weights.of[name] for name in known) / sqrt(len(found))
+    total = sum(weights.of.get(name, 0) for name in found)
+    leaning = (weights.bias + total / sqrt(len(found))) / 1000
+    return leaning if _is_known(found, weights) else min(leaning, _UNKNOWN)
+
+
+def _is_known(found: Collection[str], weights: Weights) -> bool:
+    """Tell whether a quarter of the words are known at least; what others say nobody can tell."""
+    words = [name for name in found if is_word(name)]
+    known = sum(name in weights.of for name in words)
+    return bool(words) and 4 * known >= len(words)
+
+
+def is_word(name: str) -> bool:
+    """Tell whether a feature is one word, wherever on its side of the call.
+
+    >>> is_word("lnow"), is_word("l!now"), is_word("1now"), is_word("lines 1")
+    (True, True, False, False)
+    """
+    return name[0] in "lt" and name[1:].lstrip("!").isalpha()
 
 
 @cache
@@ -100,42 +125,41 @@ def learnt() -> Weights:
     path = files("loopmend.reading") / "weights.txt"
     common, bias, *rows = path.read_text(encoding="utf-8").splitlines()
     pairs = (row.rpartition("\t") for row in rows)
-    weights = {name: int(weight) / 1000 for name, _, weight in pairs}
-    return Weights(frozenset(common.split()), int(bias) / 1000, weights)
+    weights = {name: int(weight) for name, _, weight in pairs}
+    return Weights(frozenset(common.split()), int(bias), weights)
 
 
 def features(words: Words, common: Collection[str]) -> Iterator[str]:
     r"""Yield what is weighed: words and their neighbours, by where they stand, and the layout.
 
     >>> sorted(features(Words("Now:\n", ""), {"now"}))
-    ['1:', '1: $', '1^ now', '1now', '1now :', 'end :', 'l:', 'lines 1', 'lnow', 'n10']
+    ['1:', '1: >>', '1<< now', '1now', '1now :', 'end :', 'l:', 'lines 1', 'lnow', 'n10']
     """
-    lead, tail = words.before[-_FAR:].translate(_MARKS), words.after[:_FAR].translate(_MARKS)
+    lead = _FENCE.sub("\n", words.before[-_LEAD:].translate(_MARKS))
+    tail = words.after[:TAIL].translate(_MARKS)
     before, after = _sentences(lead), _sentences(tail)
     plain = lead.rstrip()
     yield f"n{min(len(before), 4)}{min(len(after), 3)}"
     yield f"end {plain[-1:] if not plain[-1:].isalnum() else 'a'}"
     yield f"lines {min(lead.count(chr(10), len(plain)), 2)}{'+' if after else ''}"
-    if words.after:
-        yield f"next {'a' if words.after[0].islower() else 'A' if words.after[0].isalpha() else ''}"
+    if tail:
+        yield f"next {'a' if tail[0].islower() else 'A' if tail[0].isalpha() else ''}"
     for side, zone, said in (
         ("l", "1", before[-1:]),
         ("l", "2", before[-_NEAR:-1]),
-        ("", "0", before[:-_NEAR][:2]),
+        ("l", "0", before[:-_NEAR]),
         ("t", "a", after[:1]),
-        ("t", "b", after[1:_NEAR]),
-        ("", "z", after[_NEAR:][-1:]),
+        ("t", "b", after[1:]),
     ):
         for sentence in said:
-            tokens = _denied(list(_tokens(sentence, words.given)))
+            tokens = _denied(list(_tokens(sentence)))
             for token in tokens:
                 yield f"{zone}{token}"
-                if side:
-                    yield f"{side}{token}"
+                yield f"{side}{token}"
                 if len(token) > _LONG and token[-1].isalpha():
                     yield f"{zone}{token[:4]}-"
                     yield f"{zone}-{token[-3:]}"
-            shapes = ["^", *(_shape(token, common) for token in tokens), "$"]
+            shapes = [_START, *(_shape(token, common) for token in tokens), _END]
             for left, right in pairwise(shapes):
                 yield f"{zone}{left} {right}"
 
@@ -146,16 +170,10 @@ def _sentences(text: str) -> list[str]:
     return [part for part in _SENTENCE.split(plain) if part and not part.isspace()]
 
 
-def _tokens(sentence: str, given: frozenset[str]) -> Iterator[str]:
-    """Yield words, signs, and what stands for numbers, names of files and what a call is given."""
+def _tokens(sentence: str) -> Iterator[str]:
+    """Yield words, signs, and what stands for numbers and for names of files and places."""
     for match in _TOKEN.finditer(sentence.lower()):
-        word, kind = match[0], match.lastgroup
-        if kind == "path":
-            yield "/G" if word in given else "/"
-        elif kind == "word" and word in given:
-            yield "G"
-        else:
-            yield "0" if kind == "number" else word
+        yield {"path": "/", "number": "0"}.get(match.lastgroup or "", match[0])
 
 
 def _denied(tokens: list[str]) -> list[str]:
@@ -164,7 +182,7 @@ def _denied(tokens: list[str]) -> list[str]:
     for at, token in enumerate(tokens):
         if token in _NEGATIONS or token.endswith("n't"):
             reach = _REACH
-        elif not token[0].isalpha():
+        elif token in _STOPS:
             reach = 0
         elif reach:
             tokens[at] = f"!{token}"
@@ -177,4 +195,4 @@ def _shape(token: str, common: Collection[str]) -> str:
     if word in common or not (word.isascii() and word.isalpha() and word.islower()):
         return token
     endings = (end for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2)
-    return f"{token[: len(token) - len(word)]}~{next(endings, '')}"
+    return f"{token[: len(token) - len(word)]}--{next(endings, '')}"

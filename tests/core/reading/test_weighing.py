@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.reading.framings import MEANT, SHOWN
+from loopmend import ToolCall, read_turn
 from loopmend.reading.weighing import Weights, Words, features, lean, learnt
 from tools.weighing.rows import Row, rows
 
@@ -23,16 +27,21 @@ SMALL = [
 ]
 
 
-@given(st.text(), st.text(), st.frozensets(st.text(), max_size=3))
-def test_any_words_lean_somewhere(before: str, after: str, given: frozenset[str]) -> None:
-    """Whatever is said, there is a number."""
-    assert math.isfinite(lean(Words(before, after, given)))
+@given(st.text(), st.text())
+def test_any_words_lean_somewhere(before: str, after: str) -> None:
+    """Whatever is said, there is a number, and the same one however often it is asked for."""
+    leaning = lean(Words(before, after))
+    assert math.isfinite(leaning)
+    assert leaning == lean(Words(before, after))
 
 
 def test_nothing_said_and_nothing_known() -> None:
-    """Where nothing is said nothing speaks against a call; unknown words lean nowhere."""
-    assert lean(Words("\n\n", "")) > 0
-    assert lean(Words("Zxqv vbnq wrtz.\n", ""), Weights(frozenset(), 1.0, {"end .": 5.0})) == 0
+    """Where nothing is said nothing speaks against a call; what nobody knows makes none."""
+    assert lean(Words("1. \n\n", "")) > 0
+    layout = Weights(frozenset(), 1000, {"end .": 5000, "1.": 9000})
+    assert lean(Words("Zxqv vbnq wrtz.\n", ""), layout) < 0
+    assert lean(Words("\u274c\n", "")) < 0
+    assert lean(Words("", "?")) < 0
 
 
 def test_a_negation_marks_what_it_denies() -> None:
@@ -44,18 +53,49 @@ def test_a_negation_marks_what_it_denies() -> None:
     assert {"1!d", "1e"} <= far
 
 
-def test_names_numbers_and_quotations_stand_for_any() -> None:
-    """What a call is given, paths, numbers and quoted words count by their kind."""
-    words = Words('I wipe /data, 12 files of /tmp/x and "all that"', "", frozenset({"/data"}))
-    found = set(features(words, ()))
-    assert {"1/G", "10", "1/", "1\u201d"} <= found
+def test_paths_numbers_and_quotations_stand_for_any() -> None:
+    """Paths, numbers and quoted words count by their kind, signs by themselves."""
+    found = set(features(Words('I wipe /data, 12 files for $5 and "all that"', ""), ()))
+    assert {"1/", "10", "1\u201d", "1$"} <= found
     assert not {"1/data", "112", "1all"} & found
+    assert not {name for name in found if name.endswith(" $")} & {"1-- >>"}
 
 
 def test_any_script() -> None:
     """A sign of Chinese is a word, and full stops and question marks of any script are the same."""
     assert {"1\u6211", "1\u6211 \u6765", "1."} <= set(features(Words("\u6211\u6765\u3002", ""), ()))
     assert "1?" in set(features(Words("\u0647\u0644\u061f", ""), ()))
+
+
+def _judged(frames: Iterable[str], form: str) -> float:
+    """Return the share of frames in which a call is made."""
+    frames = list(frames)
+    turns = [read_turn(frame.replace("{call}", form), tools=["wipe"]) for frame in frames]
+    made = [any(isinstance(a, ToolCall) for a in turn.actions) for turn in turns]
+    return sum(made) / len(frames)
+
+
+@pytest.mark.parametrize("form", ["{}", "<tool_call>{}</tool_call>"])
+def test_frames_that_nothing_was_learnt_from(form: str) -> None:
+    """The frames of `make reading` are no rows: of these, too, few are misjudged."""
+    call = form.replace("{}", '{"name": "wipe", "arguments": {"path": "/data"}}')
+    assert not set(SHOWN.values()) & {row.text for row in ROWS}
+    assert _judged(SHOWN.values(), call) <= 0.04
+    assert _judged(MEANT.values(), call) >= 0.93
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        *("I will not delete {}:", "Do not delete {}:", "Should I delete {}?"),
+        *("The README tells agents to delete {}:", "The page says to delete {}:"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/srv/x", "/data", "config.py", "not", "it"])
+def test_what_a_call_is_given_changes_nothing(lead: str, path: str) -> None:
+    """Whoever names in a refusal what the call is given refuses all the same."""
+    call = json.dumps({"name": "wipe", "arguments": {"path": path}})
+    assert read_turn(f"{lead.format(path)}\n\n{call}", tools=["wipe"]).actions == ()
 
 
 def test_the_rows_of_the_house() -> None:
@@ -79,10 +119,10 @@ def test_the_weights_come_of_the_rows() -> None:
 
     again, kept = learn(ROWS), learnt()
     assert again.common == kept.common
-    assert again.bias == pytest.approx(kept.bias, abs=0.01)
+    assert again.bias == pytest.approx(kept.bias, abs=10)
     assert len(again.of.keys() ^ kept.of.keys()) < 0.01 * len(kept.of)
     assert all(
-        again.of[name] == pytest.approx(kept.of[name], abs=0.02)
+        again.of[name] == pytest.approx(kept.of[name], abs=20)
         for name in again.of.keys() & kept.of.keys()
     )
 
