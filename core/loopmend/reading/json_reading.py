@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from json import JSONDecodeError
 from typing import Any, Final
 
 from loopmend._arguments import not_text
 from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, repaired_at
 from loopmend.reading.judgement import JsonReading, judged, refused
 from loopmend.reading.lenient import LEFT_OUT, LenientError
-from loopmend.reading.pairs import TwiceError, quick_value
+from loopmend.reading.pairs import NoJsonError, TwiceError, codec_at_hand, quick_value
 from loopmend.reading.plain_values import plain_value, said_value
 from loopmend.reading.schema import Schema, schema_of
 from loopmend.reading.templates import echoes_schema, may_hold_slot
@@ -62,10 +61,12 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
     start = 0 if len(plain) == len(text) else text.find(plain)
     broken_at: int | None = None
     try:
-        data = quick_value(plain, None if wanted is None else wanted.codec)
+        data = quick_value(
+            plain, codec_at_hand(load=wanted is not None and wanted.adapter is not None)
+        )
     except TwiceError as error:
         whole: Value | None = Value(None, start, start + len(plain), twice=error.key)
-    except JSONDecodeError:
+    except NoJsonError:
         whole, broken_at = None, start
     except ValueError:
         whole = None
@@ -94,7 +95,7 @@ def _clean(
     if echoes_schema(data, wanted):
         return None
     try:
-        return JsonReading(wanted.clean(data, text), span=span, data=data)
+        return JsonReading(wanted.clean(data, text), None, "exact", (), True, span, data)  # noqa: FBT003 - it is whole
     except ValueError:
         return None
 

@@ -52,6 +52,7 @@ _PAIRS: Final = _DECODERS[1].scan_once
 _STRICT: Final = frozenset('"-0123456789tfn')
 _SKIPPED: Final = frozenset(",.\u2026")
 _NO_VALUE: Final = frozenset("},:=>")
+_COMMAS: Final = re.compile(r"[,\s]*")
 _ENDS_KEY: Final = frozenset("\"'\u201d\u2019")
 _TYPO: Final = re.compile(rf"\s*,\s*{NAMED}")
 _MORE: Final = re.compile(r"\s*[,\]}]")
@@ -109,15 +110,16 @@ class Scanner(StringScanner):
 
     def _container(self, char: str) -> Any:
         start, known, part = self.at, len(self.repairs), self.part
-        self.open.append(char)
-        if len(self.open) > MAX_DEPTH:
+        if len(self.open) >= MAX_DEPTH:
             self.fail(f"nested deeper than {MAX_DEPTH} levels")
-        self.at += 1
         found: Any
-        if self.text.startswith(CLOSERS[char], self.at):
+        if self.text.startswith(CLOSERS[char], start + 1):
             found = {} if char == "{" else []
-            self.at += 1
-        elif char in _FLAT and (flat := _FLAT[char].match(self.text, start)) is not None:
+            self.at += 2
+            return self._tuple(found, start, known) if char == "(" else found
+        self.open.append(char)
+        self.at += 1
+        if char in _FLAT and (flat := _FLAT[char].match(self.text, start)) is not None:
             found = self._flat(char, start)
             self.at = flat.end()
         else:
@@ -260,6 +262,8 @@ class Scanner(StringScanner):
         if char == ",":
             self.at += 1
             self.mend("stray comma", self.at - 1)
+            if self.full:
+                self.at += len(_COMMAS.match(self.text, self.at)[0])  # type: ignore[index] # any will do
             return True
         size = 3 if self.text.startswith("...", self.at) else int(char == "\u2026")
         if size:

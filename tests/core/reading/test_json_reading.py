@@ -372,6 +372,33 @@ def test_what_is_only_commented_on_is_not_repaired() -> None:
     assert read_json('{"a": 1} // why\n').fidelity == "exact"
 
 
+def test_what_stands_behind_a_value_is_no_repair_of_it() -> None:
+    """Only what was put right within a value is listed, and it ends where it ends."""
+    found = rewritten_value("{'a': 1}, {'b': 2}", 0)
+    assert found is not None
+    assert (found.value, found.end) == ({"a": 1}, 8)
+    assert [repair.span for repair in found.repairs] == [(1, 4)]
+    comma = rewritten_value("[None],]", 0)
+    assert comma is not None
+    assert [repair.what for repair in comma.repairs] == ["Python literal"]
+
+
+@pytest.mark.parametrize("sign", ["\t", "\r"])
+@pytest.mark.parametrize("text", ['"a{}b"', "{{a: 'a{}b'", '{{"a": "he "said"{}so"'])
+def test_raw_tabs_are_a_repair(text: str, sign: str) -> None:
+    """A raw tab in a string is not JSON, so it counts as a repair wherever it stands."""
+    reading = read_json(text.format(sign), config=ReadingConfig(salvage=True))
+    assert "raw line end in a string" in [repair.what for repair in reading.repairs]
+    assert not read_json(text.format(sign), config=ReadingConfig(strict=True)).ok
+
+
+def test_thousands_of_stray_commas() -> None:
+    """Stray commas are left out, however many there are, and not all of them are listed."""
+    reading = read_json("[" + "," * 5000 + " ,1]")
+    assert reading.value == [1]
+    assert len(reading.repairs) == 100
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [
