@@ -16,6 +16,7 @@ from loopmend.reading.checker import (
     verify_schema,
 )
 from loopmend.reading.problem import Path, Problem, kind_of
+from loopmend.reading.typed_dicts import TAKEN, retyped
 
 if TYPE_CHECKING:  # loaded with the first type: who reads without one does not pay for it
     from pydantic import TypeAdapter
@@ -267,7 +268,7 @@ def _made(schema: Any) -> Schema:
     if isinstance(schema, TypeAdapter):
         return Schema(schema, name=getattr(schema._type, "__name__", ""))  # noqa: SLF001
     try:
-        adapter = TypeAdapter(schema)
+        adapter = TypeAdapter(schema if TAKEN else retyped(schema))
     except PydanticUserError as error:
         msg = f"not a type that pydantic knows: {schema!r} ({error.message})"
         raise TypeError(msg) from error
