@@ -33,8 +33,8 @@ def placeholder_in(value: Any, text: str) -> Path | None:
     if not may_hold_slot(text):
         return None
     for path, leaf in _leaves(value):
-        key = path[-1] if path else None
-        if not isinstance(leaf, str) or not isinstance(key, str):
+        key = next((step for step in reversed(path) if isinstance(step, str)), None)
+        if not isinstance(leaf, str) or key is None:
             continue
         # A type's name may be a value, and "value" is the usual example of one.
         if leaf.strip().lower() not in _WORDS and is_placeholder(key, leaf):
@@ -46,11 +46,15 @@ def may_hold_slot(text: str) -> bool:
     """Tell quickly whether a value may hold an unfilled slot."""
     if ("." in text and "..." in text) or "<" in text or "\u2026" in text:
         return True
+    # A single sign is found in no time, so look for it first.
+    if "$" in text and "${" in text:
+        return True
+    if "H" in text and ("HERE" in text or "PLACEHOLDER" in text):
+        return True
+    if "Y" in text and "YOUR_" in text:
+        return True
     if len(text) > _LONGEST_TEMPLATE:
         return False
-    # A single sign is found in no time, so look for it first.
-    if ("_" in text and "YOUR_" in text) or ("H" in text and "HERE" in text):
-        return True
     if ("{" in text[1:] and '"{' in text) or ("[" in text and '"[' in text):
         return True
     return "'" in text and ("'{" in text or "'[" in text)
