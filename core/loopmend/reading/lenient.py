@@ -154,7 +154,8 @@ class Scanner(StringScanner):
         found: dict[str, Any] = {}
         if self.text.startswith("{{", self.at - 1):
             return self._doubled_object()
-        while (char := self.peek()) not in ("}", ""):
+        char = self.peek()
+        while char not in ("}", ""):
             if char in ("]", ")"):
                 if not found:
                     self.fail("no key")
@@ -165,15 +166,19 @@ class Scanner(StringScanner):
                     self.at += not in_array
                     return found
                 self.at += 1
+                char = self.peek()
             elif char == '"' and (run := _RUN["{"].match(self.text, self.at)):
                 for key, value in _PAIRS(f"{{{run[0].rstrip()[:-1]}}}", 0)[0]:
                     self._put(found, key, value)
                 self.at = run.end()
-            elif char not in _SKIPPED or not self._skips(char):
+                char = self.peek()
+            elif char in _SKIPPED and self._skips(char):
+                char = self.peek()
+            else:
                 self.part = "key"
                 key = self._key(char)
                 self.part = "member"
-                self._member(found, key)
+                char = self._member(found, key)
         self._close()
         return found
 
@@ -198,8 +203,11 @@ class Scanner(StringScanner):
         self.mend("unquoted key", match.start())
         return match[0]
 
-    def _member(self, found: dict[str, Any], key: str) -> None:
-        """Read the value that belongs to a key; one that is cut off is left out."""
+    def _member(self, found: dict[str, Any], key: str) -> str:
+        """Read the value that belongs to a key, and return the sign that comes next.
+
+        A value that is cut off is left out.
+        """
         end = self.at
         sign = self.peek()
         if sign in (":", "=", "\uff1a"):
@@ -212,16 +220,16 @@ class Scanner(StringScanner):
             if sign in _NO_VALUE:
                 self.fail("a key without a value")
             if self._stops():
-                return
+                return ""
         elif sign and self.text[end - 1] in _ENDS_KEY and _LITERAL.match(self.text, self.at):
             self.mend("missing colon", self.at)
         elif sign:
             self.fail("a key without a value")
         if sign == "":
             self.tear(Tear.CUT)
-            return
+            return ""
         self._put(found, key, self._value(sign))
-        self._separator("}")
+        return self._separator("}")
 
     def _put(self, found: dict[str, Any], key: str, value: Any) -> None:
         if key in found:
@@ -232,7 +240,8 @@ class Scanner(StringScanner):
 
     def _array(self, closer: str) -> list[Any]:
         found: list[Any] = []
-        while (char := self.peek()) not in (closer, ""):
+        char = self.peek()
+        while char not in (closer, ""):
             if char in _OPENERS:
                 if char == ")" and "(" not in self.open:
                     self.fail("a parenthesis that closes nothing")
@@ -248,10 +257,15 @@ class Scanner(StringScanner):
             ):
                 found += _ITEMS(f"[{run[0].rstrip()[:-1]}]", 0)[0]
                 self.at = run.end()
-            elif (char not in _SKIPPED or not self._skips(char)) and not self._stops():
+                char = self.peek()
+            elif char in _SKIPPED and self._skips(char):
+                char = self.peek()
+            elif self._stops():
+                break
+            else:
                 self.part = "item"
                 found.append(self._value(char))
-                self._separator(closer)
+                char = self._separator(closer)
         self._close()
         return found
 
@@ -280,20 +294,23 @@ class Scanner(StringScanner):
         self.at = len(self.text)
         return True
 
-    def _separator(self, closer: str) -> None:
+    def _separator(self, closer: str) -> str:
+        """Step over what stands between two values, and return the sign that comes next."""
         if self.text[self.at : self.at + 1] == closer:
-            return
+            return closer
         char, at = self.peek(), self.at
         if char in (",", "\uff0c"):
             if char != ",":
                 self.mend("`\uff0c` for `,`", at)
             self.at += 1
-            if self.peek() == closer:
+            char = self.peek()
+            if char == closer:
                 self.mend("trailing comma", at, at + 1)
         elif char not in ("}", "]", ")", ""):
             if char in (":", "\uff1a") and closer != "}":
                 self.fail("a key in an array")
             self.mend("missing comma", at)
+        return char
 
     def _note_wrong(self) -> None:
         self.wrong = True

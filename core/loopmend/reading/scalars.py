@@ -188,10 +188,11 @@ class ScalarScanner:
 
     def is_over(self, at: int) -> bool:
         """Tell whether nothing but blanks follows a place: these close nothing."""
-        if "!" <= self.text[at : at + 1] <= "~":
+        text = self.text
+        if "!" <= text[at : at + 1] <= "~" or "!" <= text[at + 1 : at + 2] <= "~":
             return False  # most of the time
-        blanks = _BLANKS.match(self.text, at)
-        return blanks is None or blanks.end() == len(self.text)
+        blanks = _BLANKS.match(text, at)
+        return blanks is None or blanks.end() == len(text)
 
     def _word(self, word: str, start: int) -> Any:
         """Return what unquoted text stands for."""
