@@ -167,7 +167,7 @@ class Excerpts:
         if not likely:
             return decoded_within(self.text, start, start + _REMARK)
         cut = self._cut_by_fence(start) if fenced else None
-        if cut is not None and (not cut.torn or not self._pays(len(self.text) - start)):
+        if cut is not None and (not cut.torn or not self._may_close(cut, start)):
             return cut
         try:
             found = self._found_at(start)
@@ -176,6 +176,11 @@ class Excerpts:
                 raise
             return cut
         return cut if cut is not None and found.torn else found
+
+    def _may_close(self, cut: Value, start: int) -> bool:
+        """Tell whether what a fence cuts off may end behind it, and there is time to look."""
+        closes = any(self.text.find(bracket, cut.end) != -1 for bracket in "}]")
+        return closes and self._pays(len(self.text) - start)
 
     def _found_at(self, start: int) -> Value:
         if self._known is not None and start == self._known.start:

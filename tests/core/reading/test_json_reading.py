@@ -388,6 +388,13 @@ def test_what_is_only_commented_on_is_not_repaired() -> None:
     assert read_json('{"a": 1} // why\n').fidelity == "exact"
 
 
+def test_what_a_fence_cuts_off_is_not_made_up() -> None:
+    """A member without a value stays without one, whatever stands behind the fence."""
+    failure = read_json('```json\n{"a":\n```\n```)"b"').failure
+    assert failure is not None
+    assert failure.pattern is P.TRUNCATED
+
+
 def test_what_stands_behind_a_value_is_no_repair_of_it() -> None:
     """Only what was put right within a value is listed, and it ends where it ends."""
     found = rewritten_value("{'a': 1}, {'b': 2}", 0)
