@@ -161,6 +161,8 @@ class _Reply:
         """Return the first value that fits, else what is wrong with the first."""
         failed: JsonReading | None = None
         ranked = sorted(excerpts.found, key=rank)
+        if self.wanted is not None:  # else the first is the one
+            ranked.sort(key=lambda excerpt: excerpt.shown)
         for nth, excerpt in enumerate(ranked):
             if self.wanted is None and not excerpt.apart and isinstance(excerpt.value.value, list):
                 continue  # `[1]` in a sentence is a remark
@@ -183,9 +185,12 @@ class _Reply:
 
         Of values that stand apart, the first is the one that was asked for.
         """
-        if self.wanted is None or not (excerpt.listed or rank(excerpt) >= _IN_A_SENTENCE):
+        told = excerpt.listed or excerpt.told or rank(excerpt) >= _IN_A_SENTENCE
+        if self.wanted is None or not told:
             return reading
         for other in rest:
+            if other.shown and not excerpt.shown:
+                continue
             rival = self._judged(other)
             if rival.ok and rival.data != reading.data:
                 return refused(reading, P.MALFORMED, "Several values fit, and one is wanted.")

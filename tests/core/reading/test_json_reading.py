@@ -388,6 +388,26 @@ def test_what_is_only_commented_on_is_not_repaired() -> None:
     assert read_json('{"a": 1} // why\n').fidelity == "exact"
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('Example: {"a": 1}. My answer: {"a": 2}', {"a": 2}),
+        ('Example:\n```json\n{"a": 1}\n```\nAnswer:\n```json\n{"a": 2}\n```', {"a": 2}),
+        ('**Draft:**\n{"a": 1}\n\n{"a": 2}', {"a": 2}),
+        ('I say {"a": 2}. For example: {"a": 1}', {"a": 2}),
+        ('Example: {"a": 1}', {"a": 1}),
+        ('Draft: {"a": 1}\nDraft: {"a": 2}', {"a": 1}),
+        ('{"a": 1} is wrong. {"a": 2} is right.', None),
+        ('{"a": 1} is the answer. Not {"b": "x"}.', {"a": 1}),
+    ],
+)
+def test_words_say_which_value_is_meant(text: str, value: Any) -> None:
+    """Of values that fit, one that is called an example comes last; sentences about both refuse."""
+    reading = read_json(text, dict[str, int])
+    assert reading.value == value
+    assert reading.ok is (value is not None)
+
+
 def test_what_a_fence_cuts_off_is_not_made_up() -> None:
     """A member without a value stays without one, whatever stands behind the fence."""
     failure = read_json('```json\n{"a":\n```\n```)"b"').failure
