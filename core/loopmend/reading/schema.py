@@ -39,7 +39,7 @@ class Schema:
     `a` must be an integer, not a string
     """
 
-    __slots__ = ("_checker", "_dated", "_fixed", "_json", "_strict", "adapter", "name")
+    __slots__ = ("_checker", "_dated", "_fixed", "_json", "_numbered", "_strict", "adapter", "name")
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class Schema:
         self._checker: Checker | None = None
         self._fixed: frozenset[str] | None = None
         self._dated: bool | None = None
+        self._numbered: bool | None = None
         self._strict: bool | None = None
 
     @property
@@ -76,6 +77,13 @@ class Schema:
         if self._dated is None:
             self._dated = any(part.get("format") in DATES for part in _mappings(self.json))
         return self._dated
+
+    @property
+    def numbered(self) -> bool:
+        """Whether each value, or each item, has a number or a truth value: none is all words."""
+        if self._numbered is None:
+            self._numbered = self.checker.holds_number(self.json)
+        return self._numbered
 
     @property
     def json(self) -> dict[str, Any]:
