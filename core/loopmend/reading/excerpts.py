@@ -243,7 +243,7 @@ class Excerpts:
 
 def is_bracket(text: str, start: int) -> bool:
     r"""Tell whether a value starts at a place, and not one that is escaped, as `{\"a\": 1}`."""
-    return text[start] in "{[" and not _ESCAPED.match(text, start)
+    return text[start] in "{[" and not ("\\" in text and _ESCAPED.match(text, start))
 
 
 def decoded_at(text: str, start: int) -> Value:

@@ -19,6 +19,7 @@ __all__ = [
     "NoJsonError",
     "TwiceError",
     "codec_at_hand",
+    "likely_value",
     "nests_too_deep",
     "quick_value",
     "strict_value",
@@ -126,8 +127,11 @@ def strict_value(text: str, start: int) -> tuple[Any, int] | None:
     >>> strict_value('see {"a": 1}, so', 4)
     ({'a': 1}, 12)
     """
-    if not _STRICT.match(text, start):
-        return None
+    return likely_value(text, start) if _STRICT.match(text, start) else None
+
+
+def likely_value(text: str, start: int) -> tuple[Any, int] | None:
+    """Return the same of a text that is likely to be JSON: of any other it counts the lines."""
     try:
         value, end = _SCAN(text, start)
     except (ValueError, StopIteration, RecursionError):

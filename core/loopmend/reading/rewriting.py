@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from loopmend.reading.pairs import strict_value
+from loopmend.reading.pairs import likely_value
 from loopmend.reading.turn import Repair
 from loopmend.reading.values import Value
 
@@ -72,7 +72,7 @@ def rewritten_value(text: str, start: int) -> Value | None:
     stop = match.end()
     pieces.append(text[kept:stop])
     made = "".join(pieces)
-    found = strict_value(made, 0)
+    found = likely_value(made, 0)
     if found is None:
         return None
     left = len(made) - found[1]
