@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ MINUTES: Final = 10
 """How long one run of a suite may take."""
 SOURCE: Final = "LOOPMEND_PEERS_SOURCE"
 """The variable of the environment that names a repository to take tests from, by their tag."""
+TAG: Final = re.compile(r"v\d+(?:\.\d+)+")
 PRIVATE: Final = ("LANGCHAIN_", "LANGSMITH_", "PYTEST_", "PYTHONPATH", "COV", "OPENAI_")
 """How the names of variables begin that must not reach a suite."""
 
@@ -96,7 +98,7 @@ SUITES: Final = (
         "llama-index-core: agents",
         "llama-index-core",
         "llama-index",
-        ("agent", "output_parsers"),
+        ("agent", "output_parsers", "program"),
         (
             *("hooks-planned", "hooks-wrapped", "hooks-workflow", "hooks-observe", "hooks-advise"),
             *("react-parser", "pydantic-parser"),
@@ -171,6 +173,7 @@ class Workshop:
         shutil.copy(in_place.__file__, self.plugins / "loopmend_in_place.py")
         self.results = folder / "results.json"
         self._wheel: Path | None = None
+        self._versions: dict[str, str] = {}
         self._ready: dict[str, tuple[Path, Path] | Unavailable] = {}
 
     def get(self, suite: Suite) -> tuple[Path, Path]:
@@ -221,7 +224,6 @@ class Workshop:
         """Return a folder with the tests of a repository, without the package itself."""
         number = stated_version(suite.package)
         address, tag, inside = suite.source.format(version=number).split()
-        folder = self.folder / f"{suite.package}-{number}"
         repository = Path(os.environ.get(SOURCE, self.folder / f"clone-{tag}"))
         if not repository.is_dir():
             require(
@@ -230,7 +232,11 @@ class Workshop:
                 otherwise=f"the tests of {suite.package} cannot be had",
             )
         packed = self.folder / "tests.tar"
-        # By its tag: the head of a repository tests another version than the one installed.
+        # By its tag: the head of a repository tests another version than the one installed. A copy
+        # may be older than that, and then both are what it has.
+        tag = newest_tag(repository, tag)
+        number = self._versions[suite.package] = tag.removeprefix("v")
+        folder = self.folder / f"{suite.package}-{number}"
         require(
             *("git", "-C", repository, "archive", "--output", packed, f"refs/tags/{tag}"),
             *(f"{inside}/{suite.tests}", f"{inside}/pyproject.toml"),
@@ -246,7 +252,7 @@ class Workshop:
         folder = self.folder / f"venv-{suite.package}"
         python = folder / "bin" / "python"
         pins = self.folder / "constraints.txt"
-        pins.write_text("\n".join(pinned()), encoding="utf-8")
+        pins.write_text("\n".join(pinned(self._versions)), encoding="utf-8")
         require(
             *(UV, "venv", "--quiet", "--clear", "--python", sys.executable, folder),
             otherwise="no environment",
@@ -330,9 +336,22 @@ def _options(suite: Suite, *, alone: bool) -> Sequence[str]:
     return (*sockets, "--tb=short", "-n", "0" if alone else "2")
 
 
-def pinned() -> Iterable[str]:
-    """Return the versions that are installed here of what is to be tested."""
+def newest_tag(repository: Path, wanted: str) -> str:
+    """Return a tag if a repository has it, else the newest before it."""
+    listed = run("git", "-C", repository, "tag", "--list", "v*").stdout.split()
+    tags = [tag for tag in listed if TAG.fullmatch(tag)]
+    older = [tag for tag in tags if _order(tag) <= _order(wanted)]
+    return wanted if not older else max(older, key=_order)
+
+
+def _order(tag: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in tag.removeprefix("v").split("."))
+
+
+def pinned(others: Mapping[str, str]) -> Iterable[str]:
+    """Return the versions that are installed here of what is to be tested, or others."""
     found = {one.metadata["Name"].lower(): one.version for one in distributions()}
+    found.update(others)
     return sorted(
         f"{name}=={number}"
         for name, number in found.items()

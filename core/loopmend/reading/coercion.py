@@ -29,6 +29,7 @@ _TRUTH: Final = {
     **dict.fromkeys(("false", "no", "off"), False),
 }
 _PYTHON_TYPES: Final[dict[str, tuple[type, ...]]] = {"object": (dict,), "array": (list,)}
+_SCALARS: Final = frozenset({"integer", "number", "boolean"})
 DEEPEST: Final = 12
 """How deep references and alternatives of a schema are followed."""
 
@@ -77,6 +78,21 @@ class Coercion:
                     inner = self.kinds(option, depth + 1)
                     kinds |= inner or {"any"}
         return kinds
+
+    def holds_number(self, schema: dict[str, Any]) -> bool:
+        """Tell whether each object that a schema takes, or each item, has to hold a scalar.
+
+        That is a number or a truth value, so that no such object is all words.
+        """
+        schema = self.resolved(schema)
+        items = schema.get("items")
+        if self.kinds(schema) == {"array"} and isinstance(items, dict):
+            schema = self.resolved(items)
+        known, required = schema.get("properties"), schema.get("required")
+        if not isinstance(known, dict) or not isinstance(required, list):
+            return False
+        parts = [known[name] for name in required if isinstance(known.get(name), dict)]
+        return any(kinds and kinds <= _SCALARS for kinds in map(self.kinds, parts))
 
     def coerced(self, value: Any, schema: dict[str, Any], depth: int = 0) -> Any:
         """Turn a value into the type that a schema takes, where nothing is lost by it."""

@@ -28,6 +28,11 @@ _LIKELY: Final = re.compile(
 _ESCAPED: Final = re.compile(r"[{\[]\s*\\+\"")
 _COMMENTS: Final = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z)|/\*[^*]*\*/)*")
 _BEFORE: Final = re.compile(r"(?:\A|[\n:=>(]|`)[ \t*_`]*\Z")
+_GOES_ON: Final = re.compile(r"[ \t]+(?P<next>[^\W\d_])")
+# One or two words and a colon, right before a value or its fence.
+_LABEL: Final = re.compile(
+    r"(?:\A|[\n.!?])[ \t#>*_]*(?P<label>(?:[^\W\d_]+ )?[^\W\d_]+)[*_]*[ \t]*:[\s*_]*\Z"
+)
 _MEMBERS: Final = re.compile(r"\s*,\s*[\"'][^\"'\n]{0,80}[\"']\s*:")
 _ANOTHER: Final = re.compile(r"\s*,\s*[\[{]")
 _WORDS: Final = "unquoted text"
@@ -52,6 +57,10 @@ class Excerpt:
     """Whether it stands apart from the sentences around it."""
     listed: bool = False
     """Whether a comma and another value follow."""
+    told: bool = False
+    """Whether a sentence goes on behind it, as in `{"a": 1} is wrong`."""
+    shown: bool = False
+    """Whether its label says that it is not the one, as `Example:` does."""
 
 
 class Excerpts:
@@ -141,8 +150,17 @@ class Excerpts:
         words = isinstance(value.value, list) and any(r.what == _WORDS for r in value.repairs)
         if apart or not words:
             listed = _ANOTHER.match(self.text, value.end) is not None
-            self.found.append(Excerpt(value, fenced=fenced, apart=apart, listed=listed))
+            onward = None if fenced else _GOES_ON.match(self.text, value.end)
+            told = onward is not None and onward["next"].islower()
+            shown = self._is_shown(start, fenced=fenced)
+            self.found.append(Excerpt(value, fenced, apart, listed, told, shown))
         return value.end
+
+    def _is_shown(self, start: int, *, fenced: bool) -> bool:
+        if fenced and self._fence is not None:
+            start = self._fence.start()
+        label = _LABEL.search(self.text[max(0, start - _LEAD) : start])
+        return label is not None and role_of(label["label"], every=False) is Role.SHOWN
 
     def _pays(self, cost: int) -> bool:
         """Tell whether there is still time for a look that may be in vain."""
@@ -167,7 +185,7 @@ class Excerpts:
         if not likely:
             return decoded_within(self.text, start, start + _REMARK)
         cut = self._cut_by_fence(start) if fenced else None
-        if cut is not None and (not cut.torn or not self._pays(len(self.text) - start)):
+        if cut is not None and (not cut.torn or not self._may_close(cut, start)):
             return cut
         try:
             found = self._found_at(start)
@@ -176,6 +194,11 @@ class Excerpts:
                 raise
             return cut
         return cut if cut is not None and found.torn else found
+
+    def _may_close(self, cut: Value, start: int) -> bool:
+        """Tell whether what a fence cuts off may end behind it, and there is time to look."""
+        closes = any(self.text.find(bracket, cut.end) != -1 for bracket in "}]")
+        return closes and self._pays(len(self.text) - start)
 
     def _found_at(self, start: int) -> Value:
         if self._known is not None and start == self._known.start:
@@ -220,7 +243,7 @@ class Excerpts:
 
 def is_bracket(text: str, start: int) -> bool:
     r"""Tell whether a value starts at a place, and not one that is escaped, as `{\"a\": 1}`."""
-    return text[start] in "{[" and not _ESCAPED.match(text, start)
+    return text[start] in "{[" and not ("\\" in text and _ESCAPED.match(text, start))
 
 
 def decoded_at(text: str, start: int) -> Value:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from json import JSONDecodeError
 from typing import Any, Final
 
 from loopmend._arguments import not_text
 from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, repaired_at
 from loopmend.reading.judgement import JsonReading, judged, refused
 from loopmend.reading.lenient import LEFT_OUT, LenientError
-from loopmend.reading.pairs import TwiceError, quick_value
+from loopmend.reading.pairs import NoJsonError, TwiceError, codec_at_hand, quick_value
 from loopmend.reading.plain_values import plain_value, said_value
 from loopmend.reading.schema import Schema, schema_of
 from loopmend.reading.templates import echoes_schema, may_hold_slot
@@ -62,10 +61,12 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
     start = 0 if len(plain) == len(text) else text.find(plain)
     broken_at: int | None = None
     try:
-        data = quick_value(plain, None if wanted is None else wanted.codec)
+        data = quick_value(
+            plain, codec_at_hand(load=wanted is not None and wanted.adapter is not None)
+        )
     except TwiceError as error:
         whole: Value | None = Value(None, start, start + len(plain), twice=error.key)
-    except JSONDecodeError:
+    except NoJsonError:
         whole, broken_at = None, start
     except ValueError:
         whole = None
@@ -91,10 +92,10 @@ def _clean(
         return None
     if wanted is None:
         return JsonReading(data, span=span, data=data)
-    if echoes_schema(data, wanted):
+    if not wanted.numbered and echoes_schema(data, wanted):
         return None
     try:
-        return JsonReading(wanted.clean(data, text), span=span, data=data)
+        return JsonReading(wanted.clean(data, text), None, "exact", (), True, span, data)  # noqa: FBT003 - it is whole
     except ValueError:
         return None
 
@@ -160,6 +161,8 @@ class _Reply:
         """Return the first value that fits, else what is wrong with the first."""
         failed: JsonReading | None = None
         ranked = sorted(excerpts.found, key=rank)
+        if self.wanted is not None:  # else the first is the one
+            ranked.sort(key=lambda excerpt: excerpt.shown)
         for nth, excerpt in enumerate(ranked):
             if self.wanted is None and not excerpt.apart and isinstance(excerpt.value.value, list):
                 continue  # `[1]` in a sentence is a remark
@@ -182,9 +185,12 @@ class _Reply:
 
         Of values that stand apart, the first is the one that was asked for.
         """
-        if self.wanted is None or not (excerpt.listed or rank(excerpt) >= _IN_A_SENTENCE):
+        told = excerpt.listed or excerpt.told or rank(excerpt) >= _IN_A_SENTENCE
+        if self.wanted is None or not told:
             return reading
         for other in rest:
+            if other.shown and not excerpt.shown:
+                continue
             rival = self._judged(other)
             if rival.ok and rival.data != reading.data:
                 return refused(reading, P.MALFORMED, "Several values fit, and one is wanted.")

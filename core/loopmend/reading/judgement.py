@@ -59,7 +59,7 @@ def judged(text: str, found: Value, wanted: Schema | None, *, hinted: bool = Tru
     span = (found.start, found.end)
     repairs = found.repairs
     fidelity: Fidelity = "repaired" if repairs else "exact"
-    reading = JsonReading(found.value, None, fidelity, repairs, span=span, data=found.value)
+    reading = JsonReading(found.value, None, fidelity, repairs, True, span, found.value)  # noqa: FBT003 - whole
     if found.twice is not None:
         return refused(reading, P.MALFORMED, f"The key `{found.twice[:80]}` comes twice.")
     source = text[found.start : found.end] if hinted else "..."

@@ -52,6 +52,7 @@ _PAIRS: Final = _DECODERS[1].scan_once
 _STRICT: Final = frozenset('"-0123456789tfn')
 _SKIPPED: Final = frozenset(",.\u2026")
 _NO_VALUE: Final = frozenset("},:=>")
+_COMMAS: Final = re.compile(r"[,\s]*")
 _ENDS_KEY: Final = frozenset("\"'\u201d\u2019")
 _TYPO: Final = re.compile(rf"\s*,\s*{NAMED}")
 _MORE: Final = re.compile(r"\s*[,\]}]")
@@ -109,15 +110,16 @@ class Scanner(StringScanner):
 
     def _container(self, char: str) -> Any:
         start, known, part = self.at, len(self.repairs), self.part
-        self.open.append(char)
-        if len(self.open) > MAX_DEPTH:
+        if len(self.open) >= MAX_DEPTH:
             self.fail(f"nested deeper than {MAX_DEPTH} levels")
-        self.at += 1
         found: Any
-        if self.text.startswith(CLOSERS[char], self.at):
+        if self.text.startswith(CLOSERS[char], start + 1):
             found = {} if char == "{" else []
-            self.at += 1
-        elif char in _FLAT and (flat := _FLAT[char].match(self.text, start)) is not None:
+            self.at += 2
+            return self._tuple(found, start, known) if char == "(" else found
+        self.open.append(char)
+        self.at += 1
+        if char in _FLAT and (flat := _FLAT[char].match(self.text, start)) is not None:
             found = self._flat(char, start)
             self.at = flat.end()
         else:
@@ -152,7 +154,8 @@ class Scanner(StringScanner):
         found: dict[str, Any] = {}
         if self.text.startswith("{{", self.at - 1):
             return self._doubled_object()
-        while (char := self.peek()) not in ("}", ""):
+        char = self.peek()
+        while char not in ("}", ""):
             if char in ("]", ")"):
                 if not found:
                     self.fail("no key")
@@ -163,15 +166,19 @@ class Scanner(StringScanner):
                     self.at += not in_array
                     return found
                 self.at += 1
+                char = self.peek()
             elif char == '"' and (run := _RUN["{"].match(self.text, self.at)):
                 for key, value in _PAIRS(f"{{{run[0].rstrip()[:-1]}}}", 0)[0]:
                     self._put(found, key, value)
                 self.at = run.end()
-            elif char not in _SKIPPED or not self._skips(char):
+                char = self.peek()
+            elif char in _SKIPPED and self._skips(char):
+                char = self.peek()
+            else:
                 self.part = "key"
                 key = self._key(char)
                 self.part = "member"
-                self._member(found, key)
+                char = self._member(found, key)
         self._close()
         return found
 
@@ -196,8 +203,11 @@ class Scanner(StringScanner):
         self.mend("unquoted key", match.start())
         return match[0]
 
-    def _member(self, found: dict[str, Any], key: str) -> None:
-        """Read the value that belongs to a key; one that is cut off is left out."""
+    def _member(self, found: dict[str, Any], key: str) -> str:
+        """Read the value that belongs to a key, and return the sign that comes next.
+
+        A value that is cut off is left out.
+        """
         end = self.at
         sign = self.peek()
         if sign in (":", "=", "\uff1a"):
@@ -210,16 +220,16 @@ class Scanner(StringScanner):
             if sign in _NO_VALUE:
                 self.fail("a key without a value")
             if self._stops():
-                return
+                return ""
         elif sign and self.text[end - 1] in _ENDS_KEY and _LITERAL.match(self.text, self.at):
             self.mend("missing colon", self.at)
         elif sign:
             self.fail("a key without a value")
         if sign == "":
             self.tear(Tear.CUT)
-            return
+            return ""
         self._put(found, key, self._value(sign))
-        self._separator("}")
+        return self._separator("}")
 
     def _put(self, found: dict[str, Any], key: str, value: Any) -> None:
         if key in found:
@@ -230,7 +240,8 @@ class Scanner(StringScanner):
 
     def _array(self, closer: str) -> list[Any]:
         found: list[Any] = []
-        while (char := self.peek()) not in (closer, ""):
+        char = self.peek()
+        while char not in (closer, ""):
             if char in _OPENERS:
                 if char == ")" and "(" not in self.open:
                     self.fail("a parenthesis that closes nothing")
@@ -246,10 +257,15 @@ class Scanner(StringScanner):
             ):
                 found += _ITEMS(f"[{run[0].rstrip()[:-1]}]", 0)[0]
                 self.at = run.end()
-            elif (char not in _SKIPPED or not self._skips(char)) and not self._stops():
+                char = self.peek()
+            elif char in _SKIPPED and self._skips(char):
+                char = self.peek()
+            elif self._stops():
+                break
+            else:
                 self.part = "item"
                 found.append(self._value(char))
-                self._separator(closer)
+                char = self._separator(closer)
         self._close()
         return found
 
@@ -260,6 +276,8 @@ class Scanner(StringScanner):
         if char == ",":
             self.at += 1
             self.mend("stray comma", self.at - 1)
+            if self.full:
+                self.at += len(_COMMAS.match(self.text, self.at)[0])  # type: ignore[index] # any will do
             return True
         size = 3 if self.text.startswith("...", self.at) else int(char == "\u2026")
         if size:
@@ -276,20 +294,23 @@ class Scanner(StringScanner):
         self.at = len(self.text)
         return True
 
-    def _separator(self, closer: str) -> None:
+    def _separator(self, closer: str) -> str:
+        """Step over what stands between two values, and return the sign that comes next."""
         if self.text[self.at : self.at + 1] == closer:
-            return
+            return closer
         char, at = self.peek(), self.at
         if char in (",", "\uff0c"):
             if char != ",":
                 self.mend("`\uff0c` for `,`", at)
             self.at += 1
-            if self.peek() == closer:
+            char = self.peek()
+            if char == closer:
                 self.mend("trailing comma", at, at + 1)
         elif char not in ("}", "]", ")", ""):
             if char in (":", "\uff1a") and closer != "}":
                 self.fail("a key in an array")
             self.mend("missing comma", at)
+        return char
 
     def _note_wrong(self) -> None:
         self.wrong = True

@@ -4,24 +4,57 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import cache, partial
 from math import isinf
+from string import ascii_letters
 from typing import Any, Final, NoReturn
 
 from loopmend._json import MAX_DEPTH, too_deep
 
-__all__ = ["Codec", "TwiceError", "nests_too_deep", "quick_value", "strict_value"]
+__all__ = [
+    "Codec",
+    "NoJsonError",
+    "TwiceError",
+    "codec_at_hand",
+    "likely_value",
+    "nests_too_deep",
+    "quick_value",
+    "strict_value",
+]
 
 # What strict JSON starts with. For what is none, `json` counts the lines of all that went before.
 _STRICT: Final = re.compile(
     r"\{\s*(?:\}|\"(?:[^\"\\\n]|\\.){0,200}\"\s*:)|\[\s*(?:[\[{\]\"]|-?\d[\d.eE+\-]{0,40}\s*[,\]]|[tfn])"
 )
 _NOT_BRACKETS: Final = bytes(code for code in range(256) if chr(code) not in "[]{}")
-
+# What no object of JSON starts with, and what most of the broken ones do.
+_NO_KEY: Final = frozenset(f"'{ascii_letters}_")
 
 Codec = tuple[Callable[[str], Any], Callable[[Any], bytes]]
 """What reads JSON, and what writes it; a key that comes twice is read as if it came once."""
+
+
+def codec_at_hand(*, load: bool = False) -> Codec | None:
+    """Return what reads and writes JSON in no time; it comes with what validates.
+
+    Args:
+        load: Whether to load it if nobody has: that takes longer than most texts.
+    """
+    return _codec() if load or sys.modules.get("pydantic_core") is not None else None
+
+
+@cache
+def _codec() -> Codec:
+    from pydantic_core import from_json, to_json
+
+    return partial(from_json, allow_inf_nan=False), to_json
+
+
+class NoJsonError(ValueError):
+    """A text does not start with strict JSON."""
 
 
 class TwiceError(ValueError):
@@ -41,46 +74,49 @@ def quick_value(text: str, codec: Codec | None = None) -> Any:
 
     Raises:
         TwiceError: An object in it has a key twice.
-        ValueError: It is not strict JSON, or nests too deep.
+        NoJsonError: It does not start with strict JSON.
+        ValueError: It goes on behind it, nests too deep, or holds a number that JSON lacks.
 
     >>> quick_value('{"a": [1]}')
     {'a': [1]}
     """
-    if codec is not None and (counted := _counted(text, *codec)) is not None:
-        return counted
+    if text[1:2] in _NO_KEY and text[0] == "{":
+        msg = "no key"
+        raise NoJsonError(msg)
+    if codec is not None and ("\\" not in text or "\\u" not in text):  # it may stand for a colon
+        try:
+            value = codec[0](text)
+            written = codec[1](value)
+        except (ValueError, TypeError):  # the other way says why
+            pass
+        else:
+            if _says_all(text, written):
+                return value
     if nests_too_deep(text):
         msg = "nested too deep"
         raise ValueError(msg)
     try:
         value, end = _SCAN(text, 0)
-    except (StopIteration, RecursionError):
-        msg = "no value"
-        raise ValueError(msg) from None
+    except (StopIteration, RecursionError, json.JSONDecodeError):
+        msg = "no JSON"
+        raise NoJsonError(msg) from None
     if end != len(text):
         msg = "more than a value"
         raise ValueError(msg)
     return value
 
 
-def _counted(text: str, read: Callable[[str], Any], write: Callable[[Any], bytes]) -> Any:
-    """Return the value of a text if it says for sure all that the text says, else `None`.
+def _says_all(text: str, written: bytes) -> bool:
+    """Tell whether a value, written again, says for sure all that its text says.
 
-    Written again it has as many colons, unless it lost a key that came twice, with the colon
-    behind it. To count them is quicker than to look at each object.
+    It has as many colons, unless it lost a key that came twice, with the colon behind it. To count
+    them is quicker than to look at each object.
     """
-    if "\\" in text and "\\u" in text:  # it may stand for a colon
-        return None
-    try:
-        value = read(text)
-        written = write(value)
-    except (ValueError, TypeError):  # the other way says why
-        return None
     colons = text.count(":")
-    if written.count(b":") != colons or b"Infinity" in written:
-        return None
+    if written.count(b":") != colons or (b"I" in written and b"Infinity" in written):
+        return False
     # An object within another stands behind a colon: fewer signs cannot nest deeper.
-    flat = colons + text.count("[") < MAX_DEPTH or not nests_too_deep(text)
-    return value if flat else None
+    return colons + text.count("[") < MAX_DEPTH or not nests_too_deep(text)
 
 
 def strict_value(text: str, start: int) -> tuple[Any, int] | None:
@@ -91,8 +127,11 @@ def strict_value(text: str, start: int) -> tuple[Any, int] | None:
     >>> strict_value('see {"a": 1}, so', 4)
     ({'a': 1}, 12)
     """
-    if not _STRICT.match(text, start):
-        return None
+    return likely_value(text, start) if _STRICT.match(text, start) else None
+
+
+def likely_value(text: str, start: int) -> tuple[Any, int] | None:
+    """Return the same of a text that is likely to be JSON: of any other it counts the lines."""
     try:
         value, end = _SCAN(text, start)
     except (ValueError, StopIteration, RecursionError):

@@ -8,20 +8,21 @@ JSON is for the slow decoder.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
-from loopmend.reading.pairs import strict_value
+from loopmend.reading.pairs import likely_value
 from loopmend.reading.turn import Repair
 from loopmend.reading.values import Value
 
 __all__ = ["rewritten_value"]
 
 _PIECE: Final = re.compile(
-    # What is JSON already, as much of it as there is.
+    # What is JSON already, as much of it as there is, and then what is not.
     r"(?:[ \t\r\n]+|\"[^\"\\\x00-\x1f]*(?:\\[\"\\/bfnrtu][^\"\\\x00-\x1f]*)*\"|[{}\[\]:]"
     r"|,(?!\s*[}\],/#])|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])"
-    r"|(?:true|false|null)\b)+"
-    r"|(?P<key>[A-Za-z_$][\w$\-]*(?=\s*:))"
+    r"|(?:true|false|null)\b)*"
+    r"(?:(?P<key>[A-Za-z_$][\w$\-]*(?=\s*:))"
     r"|(?P<single>'[^'\"\\\x00-\x1f]*')"
     r"|(?P<smart>\u201c[^\u201c\u201d\"\\\x00-\x1f]*\u201d)"
     r"|(?P<literal>(?:True|False|None)\b)"
@@ -29,7 +30,7 @@ _PIECE: Final = re.compile(
     r"[A-Za-z_][\w\-]*(?=\s*[,\]}]))"
     r"|(?P<raw>\"[^\"\\]*(?:\\[\"\\/bfnrtu][^\"\\]*)*\"(?=\s*[,}\]]))"
     r"|(?P<comma>,)"
-    r"|(?P<comment>//[^\n]*\n|/\*[^*]*\*/|\#[^\n]*\n)"
+    r"|(?P<comment>//[^\n]*\n|/\*[^*]*\*/|\#[^\n]*\n)|)"
 )
 _ENDS: Final = re.compile(r"(?:\s|//[^\n]*\n|/\*[^*]*\*/|\#[^\n]*\n)*[}\]]")
 _LITERALS: Final = {"True": "true", "False": "false", "None": "null"}
@@ -44,37 +45,45 @@ _WHAT: Final = {
     "comment": "comment left out",
 }
 _MOST_REPAIRS: Final = 100
-_Fix = tuple[int, int, int, int, str]
-# Where it starts in the text that is made, how long it is there, where it stands in the text that
-# was written, and of what kind it is.
+_Fix = tuple[int, int, str]
+# Where it stands in the text that was written, and of what kind it is.
 
 
 def rewritten_value(text: str, start: int) -> Value | None:
     """Return the value that starts at a place if simple repairs make it JSON, or `None`."""
+    count = text.count
+    if count("}", start) < count("{", start) or count("]", start) < count("[", start):
+        return None  # it stops in the middle, most likely
     pieces: list[str] = []
     fixes: list[_Fix] = []
-    length = start
-    for match in iter(_PIECE.scanner(text, start).match, None):  # type: ignore[attr-defined]
-        kind, piece = match.lastgroup, match[0]
-        if kind is not None and (kind != "comma" or _ENDS.match(text, match.end())):
-            piece = _fixed(kind, piece)
-            fixes.append((length, len(piece), match.start(), match.end(), kind))
-        pieces.append(piece)
-        length += len(piece)
-    found = strict_value("".join(pieces), 0) if fixes else None
-    return None if found is None else _placed(found[0], start, start + found[1], fixes)
-
-
-def _fixed(kind: str, piece: str) -> str:
-    if kind in ("key", "word"):
-        return f'"{piece}"'
-    if kind in ("single", "smart"):
-        return f'"{piece[1:-1]}"'
-    if kind == "raw":
-        return _encoded(piece)
-    if kind == "comment":
-        return " "  # it keeps apart what stands around it
-    return _LITERALS[piece] if kind == "literal" else ""
+    kept = start
+    scanner: Any = _PIECE.scanner(text, start)  # type: ignore[attr-defined]
+    while (match := scanner.match()).lastgroup is not None:
+        kind, stop = match.lastgroup, match.end()
+        if kind == "comma" and not _ENDS.match(text, stop):
+            continue
+        first = match.start(kind)
+        pieces.append(text[kept:first])
+        pieces.append(_FIXED[kind](text[first:stop]))
+        fixes.append((first, stop, kind))
+        kept = stop
+    if not fixes:
+        return None
+    stop = match.end()
+    pieces.append(text[kept:stop])
+    made = "".join(pieces)
+    found = likely_value(made, 0)
+    if found is None:
+        return None
+    left = len(made) - found[1]
+    # Nothing has to be put right behind the end.
+    while left >= len(pieces[-1]) + len(pieces[-2]):
+        left -= len(pieces.pop()) + len(pieces.pop())
+        stop = fixes.pop()[0]
+        if not fixes:
+            return None
+    repairs = [Repair(_WHAT[kind], (at, to)) for at, to, kind in fixes[:_MOST_REPAIRS]]
+    return Value(found[0], start, stop - left, tuple(repairs))
 
 
 def _encoded(piece: str) -> str:
@@ -86,13 +95,11 @@ def _encoded(piece: str) -> str:
     return f'"{inner}"'.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
 
 
-def _placed(value: Any, start: int, end: int, fixes: list[_Fix]) -> Value | None:
-    """Return a value with its place in the text as it was."""
-    within = [fix for fix in fixes if fix[0] < end]
-    if not within:
-        return None
-    begin, size, _, last, _ = within[-1]
-    repairs = tuple(
-        [Repair(_WHAT[kind], (first, last)) for _, _, first, last, kind in within[:_MOST_REPAIRS]]
-    )
-    return Value(value, start, end + last - begin - size, repairs)
+_FIXED: Final[dict[str, Callable[[str], str]]] = {
+    **dict.fromkeys(("key", "word"), lambda piece: f'"{piece}"'),
+    **dict.fromkeys(("single", "smart"), lambda piece: f'"{piece[1:-1]}"'),
+    "raw": _encoded,
+    "literal": _LITERALS.__getitem__,
+    "comma": lambda _: "",
+    "comment": lambda _: " ",  # it keeps apart what stands around it
+}

@@ -41,6 +41,8 @@ _ATOMS: Final = {
     "member": re.compile(rf"{_ATOM}(?={NAMED}))"),
     "item": re.compile(rf"{_ATOM}(?=[\"'\u201c\[{{]|-?\d[\d.]*\s*[,\]\s]|(?:true|false|null)\b))"),
 }
+_NUMERIC: Final = frozenset("+-.0123456789")
+_LACKING: Final = frozenset("-NnIi")
 _ATOMIC: Final = frozenset("-0123456789tfnTFN")
 # An integer, or words that are nothing but words, and then what ends them.
 _SIMPLE: Final = re.compile(
@@ -158,11 +160,11 @@ class ScalarScanner:
         if atoms is not None and (atom := atoms.match(text, start)):
             self.at = atom.end(1)
             return _WORDS[atom[1]] if atom[1] in _WORDS else self._number(atom[1])
-        number = _NUMBER.match(text, start)
+        number = _NUMBER.match(text, start) if char in _NUMERIC else None
         if number and not _PADDED.match(text, start):
             self.at = number.end()
             return self._number(number[0])
-        if lacking := _NO_NUMBER.match(text, start):
+        if char in _LACKING and (lacking := _NO_NUMBER.match(text, start)):
             self.at = lacking.end()
             self.mend("number that JSON lacks", start)
             return float(lacking[0])
@@ -186,8 +188,11 @@ class ScalarScanner:
 
     def is_over(self, at: int) -> bool:
         """Tell whether nothing but blanks follows a place: these close nothing."""
-        blanks = _BLANKS.match(self.text, at)
-        return blanks is None or blanks.end() == len(self.text)
+        text = self.text
+        if "!" <= text[at : at + 1] <= "~" or "!" <= text[at + 1 : at + 2] <= "~":
+            return False  # most of the time
+        blanks = _BLANKS.match(text, at)
+        return blanks is None or blanks.end() == len(text)
 
     def _word(self, word: str, start: int) -> Any:
         """Return what unquoted text stands for."""
@@ -195,7 +200,9 @@ class ScalarScanner:
             self.tear(Tear.CUT)
             if number := _STOPPED_NUMBER.fullmatch(word):
                 return float(number[1] + (number[2] or ""))
-        if _SEMICOLON.search(word) or (not self.parentheses and _CONSTRUCTED.match(word)):
+        if (";" in word and _SEMICOLON.search(word)) or (
+            "(" in word and not self.parentheses and _CONSTRUCTED.match(word)
+        ):
             self.fail("an expression, not a value", start)
         quotes = word.count('"')
         if quotes == 1 and word.endswith('"'):
@@ -254,6 +261,11 @@ class ScalarScanner:
             start += len(piece) - len(piece.lstrip())
             end = min(start + (len(piece.strip()) or 1), len(self.text))
         self.repairs.append(Repair(what, (start, end)))
+
+    @property
+    def full(self) -> bool:
+        """Whether no more is noted."""
+        return len(self.repairs) >= _MOST_REPAIRS
 
     def tear(self, how: Tear = Tear.OPEN) -> None:
         """Note that the text stops too early."""

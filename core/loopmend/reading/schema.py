@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from loopmend.reading.checker import (
@@ -15,8 +15,8 @@ from loopmend.reading.checker import (
     problems_by_jsonschema,
     verify_schema,
 )
-from loopmend.reading.pairs import Codec
 from loopmend.reading.problem import Path, Problem, kind_of
+from loopmend.reading.typed_dicts import TAKEN, retyped
 
 if TYPE_CHECKING:  # loaded with the first type: who reads without one does not pay for it
     from pydantic import TypeAdapter
@@ -39,7 +39,7 @@ class Schema:
     `a` must be an integer, not a string
     """
 
-    __slots__ = ("_checker", "_codec", "_dated", "_fixed", "_json", "_strict", "adapter", "name")
+    __slots__ = ("_checker", "_dated", "_fixed", "_json", "_numbered", "_strict", "adapter", "name")
 
     def __init__(
         self,
@@ -60,8 +60,8 @@ class Schema:
         self._checker: Checker | None = None
         self._fixed: frozenset[str] | None = None
         self._dated: bool | None = None
+        self._numbered: bool | None = None
         self._strict: bool | None = None
-        self._codec: Codec | None = None
 
     @property
     def strict(self) -> bool:
@@ -77,6 +77,13 @@ class Schema:
         if self._dated is None:
             self._dated = any(part.get("format") in DATES for part in _mappings(self.json))
         return self._dated
+
+    @property
+    def numbered(self) -> bool:
+        """Whether each value, or each item, has a number or a truth value: none is all words."""
+        if self._numbered is None:
+            self._numbered = self.checker.holds_number(self.json)
+        return self._numbered
 
     @property
     def json(self) -> dict[str, Any]:
@@ -103,16 +110,6 @@ class Schema:
             known.setdefault("#", self.json)  # `{"$ref": "#"}` is the schema itself
             self._checker = Checker(known)
         return self._checker
-
-    @property
-    def codec(self) -> Codec | None:
-        """What reads and writes JSON in no time; it comes with what validates."""
-        if self._codec is None and self.adapter is not None:
-            from pydantic_core import from_json, to_json
-
-            read = partial(from_json, allow_inf_nan=False)
-            self._codec = read, partial(to_json, inf_nan_mode="constants")
-        return self._codec
 
     def clean(self, data: Any, text: str | None = None) -> Any:
         """Return quickly the value of data that fits without any change.
@@ -244,24 +241,16 @@ def schema_of(schema: Any) -> Schema | None:
     >>> schema_of({"type": "integer"}).validated("one")[1][0].expected
     'an integer'
     """
-    if isinstance(schema, type):
-        return _of_type(schema)
     if schema is None or isinstance(schema, Schema):
         return schema
-    if isinstance(schema, Mapping):
-        verify_schema(schema)
-        return Schema(None, dict(schema), str(schema.get("title") or ""))
-    if isinstance(schema, str):
-        msg = "`schema` must be a type or a JSON Schema, not a str"
-        raise TypeError(msg)
     try:
-        return _of_type(schema)
-    except TypeError:  # cannot be hashed
+        return _known(schema)
+    except TypeError:  # cannot be hashed, or is none
         return _made(schema)
 
 
 @lru_cache(maxsize=256)
-def _of_type(schema: Any) -> Schema:
+def _known(schema: Any) -> Schema:
     return _made(schema)
 
 
@@ -275,13 +264,19 @@ def _described(adapter: TypeAdapter[Any]) -> dict[str, Any]:
 
 
 def _made(schema: Any) -> Schema:
+    if isinstance(schema, Mapping):
+        verify_schema(schema)
+        return Schema(None, dict(schema), str(schema.get("title") or ""))
+    if isinstance(schema, str):
+        msg = "`schema` must be a type or a JSON Schema, not a str"
+        raise TypeError(msg)
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
     if isinstance(schema, TypeAdapter):
         return Schema(schema, name=getattr(schema._type, "__name__", ""))  # noqa: SLF001
     try:
-        adapter = TypeAdapter(schema)
+        adapter = TypeAdapter(schema if TAKEN else retyped(schema))
     except PydanticUserError as error:
         msg = f"not a type that pydantic knows: {schema!r} ({error.message})"
         raise TypeError(msg) from error

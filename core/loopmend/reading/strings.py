@@ -64,6 +64,7 @@ _UNCLOSED: Final = {
     "member": re.compile(rf",\s*(?={NAMED})"),
     "item": re.compile(r",(?:/\*[^*]*\*/)?(?=[\"'][^\s\"',\]])"),
 }
+_RAW: Final = "raw line end in a string"
 _TRIPLE: Final = ('"""', "'''", "```")
 _BEFORE_KEY: Final = frozenset(", \t\n\r\f\v/")
 _JOINS: Final = re.compile(r"\s*\+\s*(?=[\"'])")
@@ -87,7 +88,7 @@ _BETWEEN: Final = re.compile(
 _SAME: Final = re.compile(r"""[uU]["']|[rR](?:"[^"\\\n]*"|'[^'\\\n]*')""")
 _PREFIX: Final = re.compile(r"""[bBfFrRuU]{1,2}(["'])(?=[^\n]{0,2000}?\1)""")
 _ENDS: Final = {
-    opening: re.compile("[\\\\\n" + "".join(set(closing)) + "]")
+    opening: re.compile("[\\\\\n\t\r" + "".join(set(closing)) + "]")
     for opening, closing in QUOTES.items()
 }
 _SEMICOLON: Final = re.compile(r"\s*;\s*[\"'\u201c]")
@@ -144,6 +145,8 @@ class StringScanner(ScalarScanner):
             if ends and len(QUOTES[opening]) == 1:
                 self.at = end + 1
                 self._note_quotes(start)
+                if ("\t" in plain or "\r" in plain) and not self.parentheses:
+                    self.mend(_RAW, begin, end)
                 return plain
         found = self._ended(opening, begin)
         self._note_quotes(start)
@@ -172,8 +175,9 @@ class StringScanner(ScalarScanner):
                 pieces.append(self._escape())
                 begin = self.at
                 continue
-            if char == "\n":
-                self.mend("raw line end in a string", at)
+            if char in "\n\t\r":
+                if char == "\n" or not self.parentheses:  # Python takes tabs
+                    self.mend(_RAW, at, at + 1)
                 self.at = at + 1
                 continue
             # Right before a word a quote opens something, and nothing has to be looked up.

@@ -19,7 +19,8 @@ _LONGEST_TEMPLATE: Final = 1000
 _NAMES: Final = "|".join(TYPE_NAMES)
 # A type, or alternatives of which one is a type.
 _TYPE: Final = re.compile(rf"(?:{_NAMES})(?:\s*\|.*)?|.*\|\s*(?:{_NAMES})(?:\s*\|.*)?", re.DOTALL)
-_WORDS: Final = frozenset({*TYPE_NAMES, "value"})
+_TYPE_NAMES: Final = frozenset(TYPE_NAMES)
+_WORDS: Final = _TYPE_NAMES | {"value"}
 
 
 def placeholder_in(value: Any, text: str) -> Path | None:
@@ -32,8 +33,8 @@ def placeholder_in(value: Any, text: str) -> Path | None:
     if not may_hold_slot(text):
         return None
     for path, leaf in _leaves(value):
-        key = path[-1] if path else None
-        if not isinstance(leaf, str) or not isinstance(key, str):
+        key = next((step for step in reversed(path) if isinstance(step, str)), None)
+        if not isinstance(leaf, str) or key is None:
             continue
         # A type's name may be a value, and "value" is the usual example of one.
         if leaf.strip().lower() not in _WORDS and is_placeholder(key, leaf):
@@ -45,10 +46,18 @@ def may_hold_slot(text: str) -> bool:
     """Tell quickly whether a value may hold an unfilled slot."""
     if ("." in text and "..." in text) or "<" in text or "\u2026" in text:
         return True
+    # A single sign is found in no time, so look for it first.
+    if "$" in text and "${" in text:
+        return True
+    if "H" in text and ("HERE" in text or "PLACEHOLDER" in text):
+        return True
+    if "Y" in text and "YOUR_" in text:
+        return True
     if len(text) > _LONGEST_TEMPLATE:
         return False
-    capitals = "YOUR_" in text or "HERE" in text
-    return capitals or '"{' in text or '"[' in text or "'{" in text or "'[" in text
+    if ("{" in text[1:] and '"{' in text) or ("[" in text and '"[' in text):
+        return True
+    return "'" in text and ("'{" in text or "'[" in text)
 
 
 def _leaves(value: Any) -> Iterator[tuple[Path, Any]]:
@@ -89,15 +98,16 @@ def _is_shape(value: Any, schema: Schema) -> bool:
     left = [value]
     while left:
         leaf = left.pop()
-        if isinstance(leaf, dict):
+        if isinstance(leaf, str):
+            if "|" in leaf or leaf.strip() in _TYPE_NAMES:
+                # Alternatives of which none is a type may be options. "null" alone is a text, too.
+                found = found or (leaf != "null" and _TYPE.fullmatch(leaf.strip()) is not None)
+            elif leaf not in schema.fixed:
+                return False
+        elif isinstance(leaf, dict):
             left.extend(leaf.values())
         elif isinstance(leaf, list):
             left.extend(leaf)
-        elif not isinstance(leaf, str):
-            return False
-        elif "|" in leaf or leaf.strip() in TYPE_NAMES:
-            # Alternatives of which none is a type may be options. "null" alone is a text, too.
-            found = found or (leaf != "null" and _TYPE.fullmatch(leaf.strip()) is not None)
-        elif leaf not in schema.fixed:
+        else:
             return False
     return found

@@ -17,9 +17,9 @@ _NOT_JSON: Final = frozenset("'abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUV
 _STRICT: Final = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Value:
-    """A value that was found in a text."""
+    """A value that was found in a text; nobody changes it, but to see to that takes time."""
 
     value: Any
     start: int

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from typing import Any, Literal, Union
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from loopmend import JsonReader, ReadingConfig, read_json
 from loopmend.reading.json_reading import fit_value
-from loopmend.reading.pairs import Codec, quick_value
+from loopmend.reading.pairs import Codec, codec_at_hand, quick_value
 from loopmend.reading.rewriting import rewritten_value
-from loopmend.reading.schema import schema_of
 from loopmend.reading.values import scanned_value
 
 
@@ -157,8 +158,13 @@ def _read_quickly(text: str, codec: Codec | None) -> str:
 @example('{"a": {"b": 1, "b": 1}}')
 @example('{"a": "\\u003a", "a": ""}')
 @example('["\ud800"]')
-def test_the_codec_of_a_type_reads_what_json_reads(text: str) -> None:
+def test_the_codec_reads_what_json_reads(text: str) -> None:
     """What reads quickly with pydantic says the same as what looks at each object, errors too."""
-    wanted = schema_of(dict[str, int])
-    assert wanted is not None
-    assert _read_quickly(text, wanted.codec) == _read_quickly(text, None)
+    assert _read_quickly(text, codec_at_hand(load=True)) == _read_quickly(text, None)
+
+
+def test_the_codec_is_not_loaded_for_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reads without a type does not wait for pydantic, but uses it if it is there."""
+    assert codec_at_hand() is not None
+    monkeypatch.delitem(sys.modules, "pydantic_core")
+    assert codec_at_hand() is None

@@ -194,6 +194,22 @@ def test_repairs_say_where() -> None:
         ('{"a": [{"name": "<name>"}]}', P.TEMPLATE_ECHO, "`a[0].name` is a placeholder"),
         ("{'name': '{name}'}", P.TEMPLATE_ECHO, "`name` is a placeholder, not a value."),
         ('{"name": "YOUR_NAME"}', P.TEMPLATE_ECHO, "`name` is a placeholder, not a value."),
+        ('{"name": "${name}"}', P.TEMPLATE_ECHO, "`name` is a placeholder, not a value."),
+        ('{"name": "PLACEHOLDER"}', P.TEMPLATE_ECHO, "`name` is a placeholder, not a value."),
+        ('{"name": "[city name]"}', P.TEMPLATE_ECHO, "`name` is a placeholder, not a value."),
+        ('{"cityName": "{city_name}"}', P.TEMPLATE_ECHO, "`cityName` is a placeholder"),
+        (
+            '{"name": "[Name of the city]"}',
+            P.TEMPLATE_ECHO,
+            "`name` is a placeholder, not a value.",
+        ),
+        ('{"name": "<...>"}', P.TEMPLATE_ECHO, "`name` is a placeholder, not a value."),
+        ('{"tags": ["a", "..."]}', P.TEMPLATE_ECHO, "`tags[1]` is a placeholder, not a value."),
+        (
+            '{"name": "${name}", "text": "' + "It goes on. " * 100 + '"}',
+            P.TEMPLATE_ECHO,
+            "`name` is a placeholder, not a value.",
+        ),
         ('{"a": , "b": 2}', P.MALFORMED, "a key without a value at position 6."),
         ('{"a": 1}, "b": 2}', P.MALFORMED, "members behind the end at position 8."),
         ('{"a": 1}, {"b": 2}', P.MALFORMED, "Several values follow each other"),
@@ -370,6 +386,60 @@ def test_what_is_only_commented_on_is_not_repaired() -> None:
     """A comment behind a value is no repair of it."""
     assert rewritten_value('{"a": 1} // why\n', 0) is None
     assert read_json('{"a": 1} // why\n').fidelity == "exact"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('Example: {"a": 1}. My answer: {"a": 2}', {"a": 2}),
+        ('Example:\n```json\n{"a": 1}\n```\nAnswer:\n```json\n{"a": 2}\n```', {"a": 2}),
+        ('**Draft:**\n{"a": 1}\n\n{"a": 2}', {"a": 2}),
+        ('I say {"a": 2}. For example: {"a": 1}', {"a": 2}),
+        ('Example: {"a": 1}', {"a": 1}),
+        ('Draft: {"a": 1}\nDraft: {"a": 2}', {"a": 1}),
+        ('{"a": 1} is wrong. {"a": 2} is right.', None),
+        ('{"a": 1} is the answer. Not {"b": "x"}.', {"a": 1}),
+    ],
+)
+def test_words_say_which_value_is_meant(text: str, value: Any) -> None:
+    """Of values that fit, one that is called an example comes last; sentences about both refuse."""
+    reading = read_json(text, dict[str, int])
+    assert reading.value == value
+    assert reading.ok is (value is not None)
+
+
+def test_what_a_fence_cuts_off_is_not_made_up() -> None:
+    """A member without a value stays without one, whatever stands behind the fence."""
+    failure = read_json('```json\n{"a":\n```\n```)"b"').failure
+    assert failure is not None
+    assert failure.pattern is P.TRUNCATED
+
+
+def test_what_stands_behind_a_value_is_no_repair_of_it() -> None:
+    """Only what was put right within a value is listed, and it ends where it ends."""
+    found = rewritten_value("{'a': 1}, {'b': 2}", 0)
+    assert found is not None
+    assert (found.value, found.end) == ({"a": 1}, 8)
+    assert [repair.span for repair in found.repairs] == [(1, 4)]
+    comma = rewritten_value("[None],]", 0)
+    assert comma is not None
+    assert [repair.what for repair in comma.repairs] == ["Python literal"]
+
+
+@pytest.mark.parametrize("sign", ["\t", "\r"])
+@pytest.mark.parametrize("text", ['"a{}b"', "{{a: 'a{}b'", '{{"a": "he "said"{}so"'])
+def test_raw_tabs_are_a_repair(text: str, sign: str) -> None:
+    """A raw tab in a string is not JSON, so it counts as a repair wherever it stands."""
+    reading = read_json(text.format(sign), config=ReadingConfig(salvage=True))
+    assert "raw line end in a string" in [repair.what for repair in reading.repairs]
+    assert not read_json(text.format(sign), config=ReadingConfig(strict=True)).ok
+
+
+def test_thousands_of_stray_commas() -> None:
+    """Stray commas are left out, however many there are, and not all of them are listed."""
+    reading = read_json("[" + "," * 5000 + " ,1]")
+    assert reading.value == [1]
+    assert len(reading.repairs) == 100
 
 
 @pytest.mark.parametrize(

@@ -685,3 +685,40 @@ def test_before_pydantic_could_forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     validator = schema.adapter.validator
     monkeypatch.setattr(schema.adapter, "validator", Older())
     assert read_json('{"x": 1, "y": 2}', Point).value == Point(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("schema", "numbered"),
+    [
+        ({"properties": {"n": {"type": "integer"}}, "required": ["n"]}, True),
+        ({"properties": {"n": {"type": ["number", "boolean"]}}, "required": ["m", "n"]}, True),
+        (
+            {
+                "type": "array",
+                "items": {"properties": {"n": {"type": "number"}}, "required": ["n"]},
+            },
+            True,
+        ),
+        ({"properties": {"n": {"type": "integer"}}}, False),
+        ({"properties": {"n": {"type": ["integer", "string"]}}, "required": ["n"]}, False),
+        ({"properties": {"n": {}}, "required": ["n"]}, False),
+        ({"properties": [], "required": ["n"]}, False),
+        ({"type": "array", "items": True}, False),
+        ({"type": "string"}, False),
+    ],
+)
+def test_which_schemas_need_more_than_words(schema: dict[str, Any], *, numbered: bool) -> None:
+    """A value that has to hold a number is no echo of its schema, which is all words."""
+    assert Schema(None, schema).numbered is numbered
+
+
+def test_an_echo_that_fits_is_an_echo() -> None:
+    """Where words fit, the names of types in their place are still no value."""
+
+    class Words(BaseModel):
+        name: str
+        notes: list[str]
+
+    failure = read_json('{"name": "string", "notes": ["string"]}', Words).failure
+    assert failure is not None
+    assert failure.pattern is FailurePattern.TEMPLATE_ECHO

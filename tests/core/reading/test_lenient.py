@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loopmend.reading.lenient import LenientError
+from loopmend.reading.lenient import LenientError, Scanner
 from loopmend.reading.scalars import Tear
 from loopmend.reading.values import decode_value, scanned_value, verified
 
@@ -99,6 +99,14 @@ def test_a_wrong_bracket_loses_nothing() -> None:
     assert scanned_value('[{"a": 1]', 0).value == [{"a": 1}]
     with pytest.raises(LenientError, match="brackets that do not match"):
         scanned_value('[{"a": 1], 2]', 0)
+
+
+@pytest.mark.parametrize("text", ["'a\tb'", r"'a	\tb'"])
+def test_python_takes_tabs(text: str) -> None:
+    """A raw tab in a string of a Python call needs no repair."""
+    scanner = Scanner(text, parentheses=1)
+    scanner.string()
+    assert [repair.what for repair in scanner.repairs] == ["quotes"]
 
 
 def test_repairs_are_bounded() -> None:
