@@ -127,7 +127,7 @@ class Mending:
         Args:
             question: The user's last message. It tells whether a call is only to be shown.
             after_tool_result: Whether a tool's result comes last: a model that says nothing then is
-                asked for the answer once, and may finish so.
+                asked for the answer once, and may finish so; it sees other refused replies again.
         """
         self._question = question
         self._after_result = after_tool_result
@@ -236,10 +236,12 @@ class Mending:
         if self._attempt >= self.policy.max_retries or (again and self._dropped):
             return self._gave_up(reply, failure, own=words is not None)
         self._attempt += 1
-        show = self.policy.shows(reply) and not again
-        self._dropped = self._dropped or not show
+        after = self._after_result and not self._constraining  # a schema wants few words
+        show = self.policy.shows(reply, after_result=after) and not again
+        constrains = bool(self.policy.constrain) and self.can_constrain and not self._constraining
+        self._dropped = self._dropped or constrains or not show
         self._last = reply, failure, words, show
-        if self.can_constrain and self.policy.constrain and not self._constraining:
+        if constrains:
             self._constraining = True
             return Ask((), self._attempt, self._schema(), self._retry(failure, None))
         return self._ask(reply, failure, words, show=show)

@@ -35,6 +35,7 @@ from loopmend import (
     FinalAnswer,
     GaveUp,
     Mending,
+    Message,
     ReadingConfig,
     Reply,
     RetryPolicy,
@@ -173,9 +174,10 @@ class NormalizationHook(StepHook):
             text = text_of(output)
             step.refused.append({"text": text, "message": failure.message})
             _tell(step, text, failure, "retry", retry.attempt, retry.correction)
-        # A refused reply is not shown again, so that there is the correction at most.
-        words = "\n\n".join(message.content for message in ask.messages)
-        return AskAgain(words, ask.schema)
+        *shown, last = ask.messages or (Message("user"),)
+        if last.role == "tool":  # the answer to a call that it sees says what was wrong
+            return AskAgain(schema=ask.schema, shown=ask.messages)
+        return AskAgain(last.content, ask.schema, tuple(shown))
 
     def _given_up(self, step: AgentStep, verdict: GaveUp, output: AgentOutput) -> Accept:
         """Return what can still be used of a reply, or words that say why nothing can."""

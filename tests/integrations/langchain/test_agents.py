@@ -91,6 +91,22 @@ def test_the_run_goes_on(bad: Any, *, asynchronous: bool) -> None:
     assert llm.asked[2][:3] == result["messages"][:3]  # nothing of the correction is left
 
 
+def test_a_refused_reply_is_shown_only_after_a_result() -> None:
+    """At the first step the model sees the correction alone; neither reaches the conversation."""
+    run, llm = agent(NARRATED, GOOD, NARRATED, call("serach", "call_2", query="Oslo"), DONE)
+    result = run.invoke(QUESTION)
+    assert [kinds(asked) for asked in llm.asked] == [
+        ["human"],
+        ["human", "human"],
+        ["human", "ai", "tool"],
+        ["human", "ai", "tool", "ai", "human"],
+        ["human", "ai", "tool", "ai", "human", "ai", "tool"],
+    ]
+    assert llm.asked[3][3].content == NARRATED
+    assert llm.asked[4][-1].content.startswith("Unknown tool. Did you mean `search`?")
+    assert kinds(result["messages"]) == ["human", "ai", "tool", "ai"]
+
+
 def test_a_clean_run_leaves_no_trace() -> None:
     """A run without failures has no report and no extra call."""
     run, llm = agent(GOOD, DONE)
