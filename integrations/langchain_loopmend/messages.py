@@ -35,7 +35,6 @@ __all__ = [
     "ended_by",
     "finish_reason",
     "has_media",
-    "has_other_content",
     "is_users",
     "is_whole",
     "made_in",
@@ -76,14 +75,6 @@ def finish_reason(info: dict[str, Any] | None) -> str | None:
     return next(found, None)
 
 
-def has_other_content(message: AIMessage) -> bool:
-    """Tell whether a message holds more than words and calls, such as an image or a refusal."""
-    beside = message.additional_kwargs
-    if beside and any(beside.get(key) for key in _BESIDE):
-        return True
-    return isinstance(message.content, list) and has_media([message])
-
-
 def has_media(messages: Iterable[BaseMessage]) -> bool:
     """Tell whether a conversation holds more than text, which a constrained one could not show."""
     return any(
@@ -106,32 +97,29 @@ def reply_of(message: BaseMessage | str) -> Reply:
     """Return a model's reply as the core takes it."""
     if not isinstance(message, AIMessage):
         return Reply(text_of(message))
-    calls, broken = _calls(message)
+    beside = message.additional_kwargs
+    calls: Sequence[Any] = message.tool_calls
+    broken: Sequence[Any] = message.invalid_tool_calls
+    if isinstance(message, AIMessageChunk) and message.tool_call_chunks:
+        # While it streams, LangChain completes arguments that were cut off.
+        arrived = message.tool_call_chunks
+        calls = [c for c in arrived if c["name"] and is_whole(c["args"])]
+        broken = [c for c in arrived if c not in calls]
+    told, content = message.response_metadata, message.content
+    # Most steps come by here, so that what is not there is not looked at.
     return Reply(
-        text_of(message),
-        tuple(map(_native, calls)),
-        tuple(map(_native, broken)),
-        finish_reason(message.response_metadata),
-        holds_more=has_other_content(message),
+        content if isinstance(content, str) else str(message.text),
+        _natives(calls) if calls else (),
+        _natives(broken) if broken else (),
+        finish_reason(told) if told else None,
+        None,
+        bool(beside and any(beside.get(key) for key in _BESIDE))
+        or (isinstance(content, list) and has_media([message])),
     )
 
 
-def _native(call: Any) -> NativeCall:
-    return NativeCall(call["name"], call["args"], call["id"])
-
-
-def _calls(message: AIMessage) -> tuple[list[Any], list[Any]]:
-    """Return the calls that are whole, and those that are not.
-
-    While it streams, LangChain completes arguments that were cut off, so for a message that
-    was put together from chunks what really arrived is looked at.
-    """
-    if isinstance(message, AIMessageChunk) and message.tool_call_chunks:
-        chunks: list[Any] = list(message.tool_call_chunks)
-        whole = [bool(chunk["name"]) and is_whole(chunk["args"]) for chunk in chunks]
-        calls = [c for c, ok in zip(chunks, whole, strict=True) if ok]
-        return calls, [c for c, ok in zip(chunks, whole, strict=True) if not ok]
-    return list(message.tool_calls), list(message.invalid_tool_calls)
+def _natives(calls: Iterable[Any]) -> tuple[NativeCall, ...]:
+    return tuple([NativeCall(call["name"], call["args"], call["id"]) for call in calls])
 
 
 def is_whole(arguments: str | None) -> bool:
@@ -155,8 +143,7 @@ def _core_message(message: BaseMessage) -> Message:
         known |= {"call_id": message.tool_call_id, "failed": message.status == "error"}
         return Message("tool", text, **known)
     if isinstance(message, AIMessage):
-        calls = tuple(map(_native, message.tool_calls))
-        return Message("assistant", text_of(message), calls, **known)
+        return Message("assistant", text_of(message), _natives(message.tool_calls), **known)
     system = isinstance(message, SystemMessage)
     return Message("system" if system else "user", text_of(message), **known)
 
