@@ -23,6 +23,7 @@ from langchain_core.prompt_values import PromptValue
 from loopmend import Ask, Done, GaveUp, Message, Reply, StopReason
 from loopmend._repr import written
 from loopmend.mending import MadeCalls, NativeCall, OnFailure, calls_made, constrained
+from loopmend.traces.readers.values import finish_in
 
 __all__ = [
     "ENDED",
@@ -33,7 +34,6 @@ __all__ = [
     "constrained_to",
     "core_messages",
     "ended_by",
-    "finish_reason",
     "has_media",
     "is_users",
     "is_whole",
@@ -53,7 +53,6 @@ __all__ = [
 ENDED: Final = "loopmend_ended"
 """Where the metadata of an answer say why loopmend, not the model, ended the run."""
 
-_REASONS: Final = ("finish_reason", "stop_reason", "done_reason")
 _BESIDE: Final = ("audio", "refusal")
 _RAW_CALLS: Final = frozenset({"tool_calls", "function_call"})
 _CALL_BLOCKS: Final = frozenset({"tool_use", "function_call", "tool_call", "invalid_tool_call"})
@@ -65,14 +64,6 @@ def text_of(message: Any) -> str:
     if not isinstance(message, BaseMessage):
         return str(message)
     return message.content if isinstance(message.content, str) else str(message.text)
-
-
-def finish_reason(info: dict[str, Any] | None) -> str | None:
-    """Return why the provider stopped, under whatever name it says so."""
-    if not info:
-        return None
-    found = (info[name] for name in _REASONS if isinstance(info.get(name), str))
-    return next(found, None)
 
 
 def has_media(messages: Iterable[BaseMessage]) -> bool:
@@ -90,7 +81,7 @@ def reply_of_generation(generation: Generation) -> Reply:
     message = generation.message if isinstance(generation, ChatGeneration) else None
     if isinstance(message, AIMessage):
         return reply_of(message)
-    return Reply(generation.text, finish_reason=finish_reason(generation.generation_info))
+    return Reply(generation.text, finish_reason=finish_in(generation.generation_info))
 
 
 def reply_of(message: BaseMessage | str) -> Reply:
@@ -111,7 +102,7 @@ def reply_of(message: BaseMessage | str) -> Reply:
         content if isinstance(content, str) else str(message.text),
         _natives(calls) if calls else (),
         _natives(broken) if broken else (),
-        finish_reason(told) if told else None,
+        finish_in(told) if told else None,
         None,
         bool(beside and any(beside.get(key) for key in _BESIDE))
         or (isinstance(content, list) and has_media([message])),

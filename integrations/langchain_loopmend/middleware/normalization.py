@@ -29,7 +29,7 @@ from langchain_loopmend.messages import (
     reply_of,
     settled,
 )
-from langchain_loopmend.middleware.arrivals import Listening, as_it_arrived, listen
+from langchain_loopmend.middleware.arrivals import as_it_arrived, listen, listened, may_stream
 from langchain_loopmend.middleware.model_calls import (
     Handler,
     ModelCallMiddleware,
@@ -160,7 +160,7 @@ class _Setup:
     def __init__(self, policy: RetryPolicy, on_failure: OnFailure) -> None:
         self.policy = policy
         self.on_failure = on_failure
-        self.listening = Listening()
+        self.listened = Once(listened)
         self.answers = Once(StructuredAnswers)
         self.toolbox = Once(lambda *tools: toolbox(tools))
 
@@ -207,9 +207,11 @@ class _ModelExchange(Exchange):
     def __init__(
         self, setup: _Setup, request: ModelRequest[Any], handler: Handler, *, waits: bool
     ) -> None:
-        self.llm = request.model
+        self.llm = model = request.model
         self.waits = waits
-        self._request = _Watched.of(request, setup.listening.get(request.model))
+        # Listening takes time.
+        model = setup.listened.get(model) if may_stream(model) else model
+        self._request = _Watched.of(request, model)
         self._setup = setup
         self._handler = handler
         format = request.response_format
