@@ -60,6 +60,19 @@ def test_replies_are_mended_within_the_step(kind: str, way: str, *, streaming: b
         assert not any(text in said for said in ran.remembered)
 
 
+def test_a_refused_call_after_a_result_is_shown_with_its_answer() -> None:
+    """Who sees its own call sees what was wrong as the answer to it, and nothing twice."""
+    wrong = message(block("ad", {"a": 3, "b": 4}, "call_2"))
+    llm = scripted(CALLS["function"], wrong, ANSWERS["function"])
+    ran = run(planned("function", llm), llm)
+    assert ran.answer == "It is 3."
+    *_, call, answer = llm.asked[-1]
+    assert call.blocks == wrong.blocks
+    assert (answer.role.value, answer.additional_kwargs) == ("tool", {"tool_call_id": "call_2"})
+    assert str(answer.content).startswith("Unknown tool. Did you mean `add`?")
+    assert not any("Unknown tool" in said for said in ran.remembered)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_at_most_two_retries(kind: str) -> None:
     """The third refused reply is the last; what it says is the answer, as nothing is better."""
