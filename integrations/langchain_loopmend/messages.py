@@ -193,7 +193,8 @@ def made_in(
 def asked_of(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """Return what `Mending.start` wants to know of a conversation."""
     answered = bool(messages) and isinstance(messages[-1], ToolMessage)
-    return {"question": question_of(messages), "after_tool_result": answered}
+    known = {"question": question_of(messages), "after_tool_result": answered}
+    return {**known, "holds_more": has_media(messages)}
 
 
 def mended(reply: AIMessage, done: Done) -> AIMessage:

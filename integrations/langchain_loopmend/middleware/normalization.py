@@ -242,7 +242,8 @@ class _ModelExchange(Exchange):
         request, wanted, policy = self._request, self._wanted, self._setup.policy
         # The state's messages: other middleware may have added a nudge to the request's.
         asked = asked_of(request.state.get("messages") or request.messages)
-        can = wanted is None and bool(policy.constrain) and not has_media(request.messages)
+        asked |= {"holds_more": has_media(request.messages)}
+        can = wanted is None and bool(policy.constrain)
         schemas = {} if wanted is None else wanted.schemas
         mending = Mending(
             self._tools(),

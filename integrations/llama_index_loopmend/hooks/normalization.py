@@ -17,6 +17,7 @@ from llama_index_loopmend.events import ProtocolIssueEvent
 from llama_index_loopmend.hooks.protocol import Accept, After, Answer, AskAgain, Proceed, StepHook
 from llama_index_loopmend.mending import remember_refusal, takes_schema
 from llama_index_loopmend.messages import (
+    has_media,
     output_like,
     reply_of,
     selection,
@@ -230,7 +231,9 @@ def mending_of(step: AgentStep, policy: RetryPolicy) -> tuple[Mending, Ask]:
         answer_label="Answer",
     )
     after_result = step.pad.after_result(step.held)
-    return mending, mending.start(step.user_text, after_tool_result=after_result)
+    more = has_media([*step.messages, *step.held])
+    asked = mending.start(step.user_text, after_tool_result=after_result, holds_more=more)
+    return mending, asked
 
 
 def _has_own_say(agent: Any) -> bool:

@@ -271,6 +271,16 @@ def test_under_a_schema_the_refused_reply_is_dropped() -> None:
     assert [m.role for m in mending.unconstrained().messages] == ["assistant", "user"]
 
 
+def test_what_a_constrained_conversation_cannot_show() -> None:
+    """Where there is a picture, nothing is constrained, unless the conversation stays as it is."""
+    policy = RetryPolicy(constrain="always")
+    mending = Mending(TOOLS, policy=policy, can_constrain=True)
+    assert mending.start("What is this?", holds_more=True).schema is None
+    assert asked(mending, Reply(NARRATED)).schema is None
+    mending = Mending(schema=dict[str, int], policy=policy, can_constrain=True)
+    assert mending.start("What is this?", holds_more=True).schema is not None
+
+
 def test_show_refused_is_checked() -> None:
     """A misspelt option is an error, not a default."""
     with pytest.raises(ValueError, match="show_refused must be"):
