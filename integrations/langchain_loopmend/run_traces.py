@@ -22,12 +22,11 @@ from langchain_loopmend.run_values import (
     tokens_of,
 )
 from langchain_loopmend.runs import Note, Recording, Run
-from loopmend import FailurePattern, ReadingConfig, read_turn
+from loopmend import FailurePattern, ReadingConfig, Turn, read_turn
 from loopmend.reading.response import is_unusual
-from loopmend.reading.turn import Turn
+from loopmend.traces import Limits, Observation, Step, Trace, TraceCall
 from loopmend.traces.readers.draft import Draft
 from loopmend.traces.readers.values import finish_in
-from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall
 from loopmend.traces.unread import MOST_READ, UNREAD, cap_note
 
 __all__ = ["trace_of"]

@@ -14,8 +14,8 @@ from langchain_core.prompt_values import PromptValue
 from pydantic import BaseModel
 
 from langchain_loopmend.messages import ENDED, text_of
+from loopmend.traces import Tokens, TraceCall, TraceError
 from loopmend.traces.readers.values import get, tokens_in
-from loopmend.traces.trace import Tokens, TraceCall, TraceError
 
 __all__ = [
     "CANCELS",
