@@ -23,6 +23,7 @@ from langchain_core.prompt_values import PromptValue
 from loopmend import Ask, Done, GaveUp, Message, Reply, StopReason
 from loopmend._repr import written
 from loopmend.mending import MadeCalls, NativeCall, OnFailure, calls_made, constrained
+from loopmend.traces.readers.values import finish_in
 
 __all__ = [
     "ENDED",
@@ -33,9 +34,7 @@ __all__ = [
     "constrained_to",
     "core_messages",
     "ended_by",
-    "finish_reason",
     "has_media",
-    "has_other_content",
     "is_users",
     "is_whole",
     "made_in",
@@ -54,7 +53,6 @@ __all__ = [
 ENDED: Final = "loopmend_ended"
 """Where the metadata of an answer say why loopmend, not the model, ended the run."""
 
-_REASONS: Final = ("finish_reason", "stop_reason", "done_reason")
 _BESIDE: Final = ("audio", "refusal")
 _RAW_CALLS: Final = frozenset({"tool_calls", "function_call"})
 _CALL_BLOCKS: Final = frozenset({"tool_use", "function_call", "tool_call", "invalid_tool_call"})
@@ -66,22 +64,6 @@ def text_of(message: Any) -> str:
     if not isinstance(message, BaseMessage):
         return str(message)
     return message.content if isinstance(message.content, str) else str(message.text)
-
-
-def finish_reason(info: dict[str, Any] | None) -> str | None:
-    """Return why the provider stopped, under whatever name it says so."""
-    if not info:
-        return None
-    found = (info[name] for name in _REASONS if isinstance(info.get(name), str))
-    return next(found, None)
-
-
-def has_other_content(message: AIMessage) -> bool:
-    """Tell whether a message holds more than words and calls, such as an image or a refusal."""
-    beside = message.additional_kwargs
-    if beside and any(beside.get(key) for key in _BESIDE):
-        return True
-    return isinstance(message.content, list) and has_media([message])
 
 
 def has_media(messages: Iterable[BaseMessage]) -> bool:
@@ -99,39 +81,36 @@ def reply_of_generation(generation: Generation) -> Reply:
     message = generation.message if isinstance(generation, ChatGeneration) else None
     if isinstance(message, AIMessage):
         return reply_of(message)
-    return Reply(generation.text, finish_reason=finish_reason(generation.generation_info))
+    return Reply(generation.text, finish_reason=finish_in(generation.generation_info))
 
 
 def reply_of(message: BaseMessage | str) -> Reply:
     """Return a model's reply as the core takes it."""
     if not isinstance(message, AIMessage):
         return Reply(text_of(message))
-    calls, broken = _calls(message)
+    beside = message.additional_kwargs
+    calls: Sequence[Any] = message.tool_calls
+    broken: Sequence[Any] = message.invalid_tool_calls
+    if isinstance(message, AIMessageChunk) and message.tool_call_chunks:
+        # While it streams, LangChain completes arguments that were cut off.
+        arrived = message.tool_call_chunks
+        calls = [c for c in arrived if c["name"] and is_whole(c["args"])]
+        broken = [c for c in arrived if c not in calls]
+    told, content = message.response_metadata, message.content
+    # Most steps come by here, so that what is not there is not looked at.
     return Reply(
-        text_of(message),
-        tuple(map(_native, calls)),
-        tuple(map(_native, broken)),
-        finish_reason(message.response_metadata),
-        holds_more=has_other_content(message),
+        content if isinstance(content, str) else str(message.text),
+        _natives(calls) if calls else (),
+        _natives(broken) if broken else (),
+        finish_in(told) if told else None,
+        None,
+        bool(beside and any(beside.get(key) for key in _BESIDE))
+        or (isinstance(content, list) and has_media([message])),
     )
 
 
-def _native(call: Any) -> NativeCall:
-    return NativeCall(call["name"], call["args"], call["id"])
-
-
-def _calls(message: AIMessage) -> tuple[list[Any], list[Any]]:
-    """Return the calls that are whole, and those that are not.
-
-    While it streams, LangChain completes arguments that were cut off, so for a message that
-    was put together from chunks what really arrived is looked at.
-    """
-    if isinstance(message, AIMessageChunk) and message.tool_call_chunks:
-        chunks: list[Any] = list(message.tool_call_chunks)
-        whole = [bool(chunk["name"]) and is_whole(chunk["args"]) for chunk in chunks]
-        calls = [c for c, ok in zip(chunks, whole, strict=True) if ok]
-        return calls, [c for c, ok in zip(chunks, whole, strict=True) if not ok]
-    return list(message.tool_calls), list(message.invalid_tool_calls)
+def _natives(calls: Iterable[Any]) -> tuple[NativeCall, ...]:
+    return tuple([NativeCall(call["name"], call["args"], call["id"]) for call in calls])
 
 
 def is_whole(arguments: str | None) -> bool:
@@ -155,8 +134,7 @@ def _core_message(message: BaseMessage) -> Message:
         known |= {"call_id": message.tool_call_id, "failed": message.status == "error"}
         return Message("tool", text, **known)
     if isinstance(message, AIMessage):
-        calls = tuple(map(_native, message.tool_calls))
-        return Message("assistant", text_of(message), calls, **known)
+        return Message("assistant", text_of(message), _natives(message.tool_calls), **known)
     system = isinstance(message, SystemMessage)
     return Message("system" if system else "user", text_of(message), **known)
 
@@ -215,7 +193,8 @@ def made_in(
 def asked_of(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """Return what `Mending.start` wants to know of a conversation."""
     answered = bool(messages) and isinstance(messages[-1], ToolMessage)
-    return {"question": question_of(messages), "after_tool_result": answered}
+    known = {"question": question_of(messages), "after_tool_result": answered}
+    return {**known, "holds_more": has_media(messages)}
 
 
 def mended(reply: AIMessage, done: Done) -> AIMessage:

@@ -159,13 +159,6 @@ class _AgentParser(ReadingOutputParser[T]):
     def _text_tools(self) -> frozenset[str]:
         return frozenset(t["name"] for t in self.tools or () if is_text_tool(t))
 
-    def _input(self, call: ToolCall) -> str | dict[str, Any]:
-        given = call.arguments
-        as_text = self.tool_input == "text" or (call.name in self._text_tools and len(given) != 1)
-        if as_text or not isinstance(given, dict):
-            return _json(given)
-        return given
-
     def _finish(self, text: str, turn: Turn) -> AgentFinish:
         action = turn.actions[0] if turn.actions else None
         log = _log(text, turn) or text
@@ -182,7 +175,10 @@ class _AgentParser(ReadingOutputParser[T]):
 
     def _action(self, call: ToolCall, log: str) -> AgentAction:
         given = call.arguments
-        return AgentAction(call.name, given if isinstance(given, str) else self._input(call), log)
+        as_text = self.tool_input == "text" or (call.name in self._text_tools and len(given) != 1)
+        if not isinstance(given, str) and (as_text or not isinstance(given, dict)):
+            given = _json(given)
+        return AgentAction(call.name, given, log)
 
 
 class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 from langchain_core.agents import AgentFinish
@@ -18,15 +18,15 @@ from langchain_loopmend.mending import Constrain, Exchange, Mender
 from langchain_loopmend.messages import (
     as_messages,
     as_reply,
+    asked_of,
     mended,
-    question_of,
     reply_of,
     text_of,
 )
 from langchain_loopmend.parsers import AgentActionOutputParser, ReadingOutputParser
 from langchain_loopmend.schemas import bound_tools, takes_schema, tool_schemas, toolbox
 from langchain_loopmend.value_parsers import PydanticOutputParser, ValueReader, value_parser
-from loopmend import Done, Failure, GaveUp, Mending, RetryPolicy, StopReason, Turn
+from loopmend import Ask, Done, Failure, GaveUp, Mending, RetryPolicy, StopReason, Turn
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import OnFailure
 
@@ -73,6 +73,10 @@ class ParsedExchange(Exchange):
         self.mending = _mending(
             self.parser, policy, llm if self._retry_llm is None else self._retry_llm
         )
+
+    def start(self, messages: Sequence[BaseMessage]) -> Ask:
+        """Return what to ask at first; what a parser reads has to be said, also after a result."""
+        return self.mending.start(**{**asked_of(messages), "after_tool_result": False})
 
     @override
     async def judge(self, reply: Any) -> Any:
@@ -144,7 +148,7 @@ class ParsingRetry(Mender[Any]):
         limits = self.max_retries, self.constrain
         how |= {"config": config, "retry_llm": self.retry_llm}
         exchange = ParsedExchange(self.parser, limits, self.llm, input, **how)
-        outcome = await exchange.run(exchange.mending.start(question_of(as_messages(input))))
+        outcome = await exchange.run(exchange.start(as_messages(input)))
         done, reply = isinstance(outcome, Done), exchange.reply or ""
         error = None if done else exchange.error_of(outcome)
         if self.include_raw:

@@ -16,8 +16,8 @@ from langchain_core.tracers.context import register_configure_hook
 from langchain_loopmend.run_traces import trace_of
 from langchain_loopmend.run_values import is_fault, is_interrupt, results_in
 from langchain_loopmend.runs import Kind, OpenRuns, Recording
+from loopmend.traces import Limits, Trace
 from loopmend.traces.kept import KeptTraces
-from loopmend.traces.trace import Limits, Trace
 
 __all__ = ["TraceRecorder", "record_traces"]
 

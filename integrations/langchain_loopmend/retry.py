@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from langchain_loopmend.errors import correction_of, instructions_of
 from langchain_loopmend.mending import Constrain
-from langchain_loopmend.messages import question_of, text_of
+from langchain_loopmend.messages import text_of
 from langchain_loopmend.parsers import AgentActionOutputParser
 from langchain_loopmend.parsing_retry import ParsedExchange
 from loopmend import Ask, GaveUp
@@ -232,7 +232,7 @@ class RetryingOutputParser(BaseOutputParser[T]):
         waits: bool = False,
     ) -> T:
         exchange = _OwnExchange(self, prompt, config=config, waits=waits)
-        exchange.mending.start(question_of(prompt.to_messages()) if prompt else "")
+        exchange.start(prompt.to_messages() if prompt else [])
         outcome = await exchange.run(await exchange.judge(reply))
         if not isinstance(outcome, GaveUp):
             return cast("T", exchange.value)

@@ -9,8 +9,8 @@ from typing import Any, Final, Union
 from langchain_core.messages import AIMessage
 from typing_extensions import override
 
-from langchain_loopmend.messages import finish_reason, text_of
 from langchain_loopmend.messages import reply_of as message_reply
+from langchain_loopmend.messages import text_of
 from langchain_loopmend.run_values import (
     answer_of,
     calls_in,
@@ -22,11 +22,11 @@ from langchain_loopmend.run_values import (
     tokens_of,
 )
 from langchain_loopmend.runs import Note, Recording, Run
-from loopmend import FailurePattern, ReadingConfig, read_turn
+from loopmend import FailurePattern, ReadingConfig, Turn, read_turn
 from loopmend.reading.response import is_unusual
-from loopmend.reading.turn import Turn
+from loopmend.traces import Limits, Observation, Step, Trace, TraceCall
 from loopmend.traces.readers.draft import Draft
-from loopmend.traces.trace import Limits, Observation, Step, Trace, TraceCall
+from loopmend.traces.readers.values import finish_in
 from loopmend.traces.unread import MOST_READ, UNREAD, cap_note
 
 __all__ = ["trace_of"]
@@ -213,7 +213,7 @@ def _steps(drafts: list[_Draft], *, native: bool) -> Iterator[Step]:
         earlier = before.get(draft.owner)
         before[draft.owner] = draft
         after_result = earlier is not None and bool(earlier.observations)
-        finish = finish_reason(getattr(draft.reply, "response_metadata", None))
+        finish = finish_in(getattr(draft.reply, "response_metadata", None))
         turn, pattern = None, None
         silent = draft.is_silent and not is_unusual(finish)
         if not silent:

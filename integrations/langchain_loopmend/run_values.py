@@ -14,7 +14,8 @@ from langchain_core.prompt_values import PromptValue
 from pydantic import BaseModel
 
 from langchain_loopmend.messages import ENDED, text_of
-from loopmend.traces.trace import Tokens, TraceCall, TraceError
+from loopmend.traces import Tokens, TraceCall, TraceError
+from loopmend.traces.readers.values import get, tokens_in
 
 __all__ = [
     "CANCELS",
@@ -51,7 +52,7 @@ def question_of(given: Any) -> str | None:
         return text_of(given) if given.type == "human" else None
     if isinstance(given, (list, tuple)):
         return _last_human(list(given))
-    asked = _field(given, "messages")
+    asked = get(given, "messages")
     if asked is not None:
         return question_of(asked)
     fields = given if isinstance(given, Mapping) else {}
@@ -78,7 +79,7 @@ def _spoken(message: Any) -> str | None:
     if isinstance(message, tuple) and len(message) == 2:  # noqa: PLR2004 - a pair
         role, content = message
     else:
-        role, content = _field(message, "role"), _field(message, "content")
+        role, content = get(message, "role"), get(message, "content")
     return content if role in _HUMAN and isinstance(content, str) else None
 
 
@@ -96,7 +97,7 @@ def answer_of(result: Any) -> str | None:
     if isinstance(finished, dict):
         return answer_of(finished)
     for key in ("structured_response", "output", "messages"):
-        found = _field(result, key)
+        found = get(result, key)
         if found is not None:
             return answer_of(found if key != "messages" else found[-1] if found else None)
     if isinstance(result, list) and any(hasattr(one, "tool_input") for one in result):
@@ -121,7 +122,7 @@ def mark_of(result: Any) -> str | None:
     if hasattr(result, "return_values"):
         found = getattr(result, "reason", None)
         return found if isinstance(found, str) else None
-    messages = _field(result, "messages")
+    messages = get(result, "messages")
     return mark_of(messages[-1]) if isinstance(messages, list) and messages else None
 
 
@@ -144,33 +145,22 @@ def calls_in(reply: AIMessage | str) -> list[TraceCall]:
 
 def tokens_of(result: Any) -> Tokens | None:
     """Return how many tokens a reply took, where the provider says so."""
-    reply = reply_of(result)
-    usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
-    if usage is not None:
-        return Tokens(usage["input_tokens"], usage["output_tokens"])
-    told = result.llm_output if isinstance(result, LLMResult) else None
-    counts = (told or {}).get("token_usage")
-    if not isinstance(counts, Mapping):
-        return None
-    return Tokens(_count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens")))
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) else 0
+    found = tokens_in(get(reply_of(result), "usage_metadata"))
+    return found or tokens_in(get(get(result, "llm_output"), "token_usage"))
 
 
 def tools_in(params: Any) -> tuple[str, ...] | None:
     """Return the names of the tools that a model was offered, if they are told."""
-    offered = _field(params, "tools")
+    offered = get(params, "tools")
     if not isinstance(offered, (list, tuple)):
         return None
-    names = (_field(_field(tool, "function") or tool, "name") for tool in offered)
+    names = (get(get(tool, "function") or tool, "name") for tool in offered)
     return tuple(name for name in names if isinstance(name, str))
 
 
 def ids_in(given: Any) -> frozenset[str]:
     """Return the ids of the messages that a node is given or a model is asked."""
-    messages = given if isinstance(given, list) else _field(given, "messages") or given
+    messages = given if isinstance(given, list) else get(given, "messages") or given
     if isinstance(messages, list) and messages and isinstance(messages[0], list):
         messages = messages[0]  # a model is asked with a list for each prompt
     many = messages if isinstance(messages, (list, tuple)) else ()
@@ -214,11 +204,6 @@ def _as_json(value: Any) -> str:
 
 def _as_text(value: Any) -> str:
     return text_of_output(value) if isinstance(value, BaseMessage) else str(value)
-
-
-def _field(value: Any, key: str) -> Any:
-    # A `dict` is asked for first: to ask whether something is a mapping takes ten times as long.
-    return value.get(key) if isinstance(value, (dict, Mapping)) else getattr(value, key, None)
 
 
 # Exceptions: a fault, a pause, a jump or a cancellation

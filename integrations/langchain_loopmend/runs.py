@@ -20,8 +20,8 @@ from langchain_loopmend.run_values import (
     mark_of,
     tools_in,
 )
-from loopmend.traces.stop import StopReason
-from loopmend.traces.trace import TraceError
+from loopmend import StopReason
+from loopmend.traces import TraceError
 
 __all__ = ["Kind", "Note", "OpenRuns", "Recording", "Run"]
 

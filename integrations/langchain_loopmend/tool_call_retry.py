@@ -17,7 +17,6 @@ from langchain_loopmend.messages import (
     as_messages,
     as_reply,
     asked_of,
-    has_media,
     mended,
     settled,
 )
@@ -105,14 +104,13 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
 
     @override
     async def _mend(self, input: Any, config: Any, **how: Any) -> AIMessage:
-        messages = as_messages(input)
         exchange = Exchange(self.llm, input, config, **how)
         exchange.mending = Mending(
             None if self.tools is None else toolbox(self.tools),
             policy=RetryPolicy(self.max_retries, self.salvage, self.constrain),
-            can_constrain=takes_schema(self.llm) and not has_media(messages),
+            can_constrain=takes_schema(self.llm),
         )
-        outcome = await exchange.run(exchange.mending.start(**asked_of(messages)))
+        outcome = await exchange.run(exchange.mending.start(**asked_of(as_messages(input))))
         if isinstance(outcome, Done):
             return mended(as_reply(exchange.reply), outcome)
         last = None if exchange.reply is None else as_reply(exchange.reply)

@@ -245,7 +245,8 @@ async def _asked(now: AgentStep, ask: AskAgain, take: Any) -> AgentOutput | Answ
             if not isinstance(decision, AskAgain):
                 return decision
             ask = decision
-            shown = [now.pad.correction(ask.words)] if ask.words else []
+            words = [now.pad.correction(ask.words)] if ask.words else []
+            shown = [*chat_messages(ask.shown), *words]
             await now.put([*now.held, *shown])
     except BaseException:
         # What was asked, refused or not, is no part of the run.
@@ -261,7 +262,7 @@ async def _asked(now: AgentStep, ask: AskAgain, take: Any) -> AgentOutput | Answ
 async def _decoded(now: AgentStep, messages: list[ChatMessage], ask: AskAgain) -> AgentOutput:
     """Ask the model without its agent; nothing is noted in the scratchpad."""
     words = [Message("user", ask.words)] if ask.words else []
-    whole = [*core_messages(messages), *now.pad.core(now.held), *words]
+    whole = [*core_messages(messages), *now.pad.core(now.held), *ask.shown, *words]
     asked = chat_messages(constrained(whole, now.toolbox))
     now.tell(AgentInput(input=asked, current_agent_name=now.agent_name))
     llm = now.agent.llm

@@ -15,7 +15,13 @@ from llama_index.core.prompts import BasePromptTemplate
 from typing_extensions import override
 
 from llama_index_loopmend.errors import ActionParseException
-from llama_index_loopmend.messages import chat_messages, core_messages, question_of, reply_from
+from llama_index_loopmend.messages import (
+    chat_messages,
+    core_messages,
+    has_media,
+    question_of,
+    reply_from,
+)
 from llama_index_loopmend.parsers import ActionOutputParser, TolerantReActOutputParser
 from llama_index_loopmend.value_parsers import refused_value, value_parser
 from loopmend import Ask, Done, Failure, FailurePattern, GaveUp, Mending, Reply, RetryPolicy
@@ -118,7 +124,8 @@ class Exchange:
 
     def start(self) -> Ask:
         """Return what to ask at first."""
-        return self._mending.start(question_of(self._messages))
+        messages = self._messages
+        return self._mending.start(question_of(messages), holds_more=has_media(messages))
 
     async def run(self, step: Verdict) -> Any:
         """Ask until there is a result."""

@@ -86,6 +86,12 @@ def question_of(messages: Sequence[ChatMessage]) -> str:
     return next(said, "")
 
 
+def has_media(entries: Iterable[Any]) -> bool:
+    """Tell whether messages hold more than text; steps of reasoning hold no blocks at all."""
+    blocks = (block for entry in entries for block in getattr(entry, "blocks", ()))
+    return any(not isinstance(block, _TEXTUAL) for block in blocks)
+
+
 def reply_of(output: AgentOutput) -> Reply:
     """Return an output as the core takes it."""
     return reply_from(output.response, output.tool_calls, output.raw)
@@ -106,7 +112,7 @@ def reply_from(message: ChatMessage, calls: Iterable[ToolSelection] = (), raw: A
         else:
             whole.append(NativeCall(call.tool_name, call.tool_kwargs, call.tool_id))
     reason = None if raw is None else finish_of(raw)
-    more = any(not isinstance(block, _TEXTUAL) for block in blocks)
+    more = has_media([message])
     return Reply(message.content or "", tuple(whole), tuple(broken), reason, holds_more=more)
 
 

@@ -60,14 +60,15 @@ def is_clean(reply: Reply, tools: Toolbox, answers: Collection[str] | None = Non
     >>> is_clean(Reply("It is in Norway."), Toolbox(["search"])), is_clean(Reply(""), Toolbox([]))
     (True, False)
     """
-    if reply.broken_calls or is_unusual(reply.finish_reason):
+    text, calls = reply.text, reply.calls
+    if reply.broken_calls or (reply.finish_reason and is_unusual(reply.finish_reason)):
         return False
-    if not reply.calls:
-        return answers is None and is_plain(reply.text)
-    if answers and any(call.name in answers for call in reply.calls):
-        return False
-    fit = all(fits(call.name, call.arguments, tools) for call in reply.calls)
-    return reply.text == "" and fit and _have_ids(reply.calls)
+    if not calls:
+        return answers is None and is_plain(text)
+    for call in calls:
+        if (answers and call.name in answers) or not fits(call.name, call.arguments, tools):
+            return False
+    return text == "" and _have_ids(calls)
 
 
 def read_action_reply(

@@ -41,6 +41,7 @@ from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Turn
 __all__ = ["Mending"]
 
 _QUIET: Final = ReadingConfig(detect_signals=False)
+_ANY: Final = Schema(None, {})
 _SILENT: Final = f"{mistake_in_words(FailurePattern.EMPTY)} "
 _NO_CALL: Final = Failure(FailurePattern.NO_ACTION, "The reply calls no tool.", (0, 0))
 
@@ -103,7 +104,7 @@ class Mending:
         has_form = self.wanted is not None or bool(self.tools and self.tools.tools)
         self.can_constrain = can_constrain and has_form
         self.refused: list[Failure] = []
-        self._answers = {name: _schema_of(each) for name, each in (answers or {}).items()}
+        self._answers = {name: schema_of(each) or _ANY for name, each in (answers or {}).items()}
         self._needs_call = needs_call
         self._config = config
         self._answer_label = answer_label
@@ -121,21 +122,25 @@ class Mending:
         self._last_words: str | None = None
         self._reading: JsonReading | None = None
 
-    def start(self, question: str = "", *, after_tool_result: bool = False) -> Ask:
+    def start(
+        self, question: str = "", *, after_tool_result: bool = False, holds_more: bool = False
+    ) -> Ask:
         """Return what to ask at first.
 
         Args:
             question: The user's last message. It tells whether a call is only to be shown.
             after_tool_result: Whether a tool's result comes last: a model that says nothing then is
-                asked for the answer once, and may finish so.
+                asked for the answer once, and may finish so; it sees other refused replies again.
+            holds_more: Whether the conversation holds more than words and calls, such as a picture:
+                the one for a model that decodes by the schema of actions could not show it.
         """
         self._question = question
         self._after_result = after_tool_result
-        self._silent = False
         # Who may only call or answer under a schema would call what the user only wants to see.
         names = () if self.tools is None else self.tools.tools
         self._sees = self.wanted is None and asks_to_see(question, names)
-        self.can_constrain = self.can_constrain and not self._sees
+        lost = holds_more and self.wanted is None
+        self.can_constrain = self.can_constrain and not (self._sees or lost)
         self._constraining = self.policy.constrain == "always" and self.can_constrain
         return Ask(schema=self._schema())
 
@@ -236,10 +241,12 @@ class Mending:
         if self._attempt >= self.policy.max_retries or (again and self._dropped):
             return self._gave_up(reply, failure, own=words is not None)
         self._attempt += 1
-        show = self.policy.shows(reply) and not again
-        self._dropped = self._dropped or not show
+        after = self._after_result and not self._constraining  # a schema wants few words
+        show = self.policy.shows(reply, after_result=after) and not again
+        constrains = bool(self.policy.constrain) and self.can_constrain and not self._constraining
+        self._dropped = self._dropped or constrains or not show
         self._last = reply, failure, words, show
-        if self.can_constrain and self.policy.constrain and not self._constraining:
+        if constrains:
             self._constraining = True
             return Ask((), self._attempt, self._schema(), self._retry(failure, None))
         return self._ask(reply, failure, words, show=show)
@@ -339,8 +346,3 @@ class Mending:
         else:
             self._shown = (Message("user", words),)
         return Ask(self._shown, self._attempt, self._schema(), self._retry(failure, words))
-
-
-def _schema_of(given: Any) -> Schema:
-    found = schema_of(given)
-    return Schema(None, {}) if found is None else found

@@ -18,6 +18,7 @@ OnFailure = Union[Literal["return", "raise"], Callable[..., Any]]
 """What to do after giving up: return what there is, raise, or ask a function."""
 
 _CONSTRAIN: Final = ("retry", "always", False)
+_SHOW: Final = ("calls", "after_result", True, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,10 @@ class RetryPolicy:
     constrain: Literal["retry", "always", False] = "retry"
     """When to have the provider decode by a JSON schema, if it can: from the first retry on, always
     or never."""
-    show_refused: bool | Literal["calls"] = False
-    """Whether the model sees the refused reply, followed by the correction: never, always, or if it
-    made calls, which then get their answers. Models tend to repeat what they see."""
+    show_refused: bool | Literal["calls", "after_result"] = "after_result"
+    """Whether the model sees the refused reply, followed by the correction: never, always, if it
+    made calls, or if it follows a tool's result; calls that it sees get their answers. At the first
+    step models repeat what they see; after a result they go on from it (`live.obedience`)."""
     patterns: Collection[FailurePattern] = frozenset(FailurePattern)
     """Which failures to act on; a reply with any other failure is used as it is."""
 
@@ -48,6 +50,10 @@ class RetryPolicy:
             raise ValueError(msg)
         if self.constrain not in _CONSTRAIN:
             msg = f"constrain must be 'retry', 'always' or False, not {self.constrain!r}"
+            raise ValueError(msg)
+        if self.show_refused not in _SHOW:
+            allowed = "True, False, 'calls' or 'after_result'"
+            msg = f"show_refused must be {allowed}, not {self.show_refused!r}"
             raise ValueError(msg)
         if isinstance(self.salvage, str):
             msg = "`salvage` must be a bool or a collection of tool names, not one str"
@@ -66,10 +72,19 @@ class RetryPolicy:
             return self
         return replace(self, patterns=frozenset(self.patterns) - {FailurePattern.NARRATED})
 
-    def shows(self, reply: Reply) -> bool:
-        """Tell whether to show the model a reply of its own that was refused."""
-        made = bool(reply.calls or reply.broken_calls)
-        return made if self.show_refused == "calls" else self.show_refused
+    def shows(self, reply: Reply, *, after_result: bool) -> bool:
+        """Tell whether to show the model a reply of its own that was refused.
+
+        Args:
+            reply: The reply.
+            after_result: Whether it is known to follow a tool's result.
+        """
+        made = any(call.id for call in (*reply.calls, *reply.broken_calls))
+        if not (made or reply.text.strip()):
+            return False  # there is nothing to show
+        if isinstance(self.show_refused, bool):
+            return self.show_refused
+        return made if self.show_refused == "calls" else after_result
 
 
 def check_on_failure(on_failure: Any) -> None:

@@ -14,9 +14,8 @@ from langchain_core.runnables.config import var_child_runnable_config
 from typing_extensions import override
 
 from langchain_loopmend.messages import is_whole
-from langchain_loopmend.middleware.model_calls import Once
 
-__all__ = ["Arrived", "Listening", "as_it_arrived", "listen"]
+__all__ = ["Arrived", "as_it_arrived", "listen", "listened", "may_stream"]
 
 Arrived = dict[int, list[str]]
 """The pieces of the arguments of each call, by its number."""
@@ -48,19 +47,8 @@ class _Listener(BaseCallbackHandler):
 _LISTENER: Final = _Listener()
 
 
-class Listening(Once):
-    """Models that are listened to."""
-
-    def __init__(self) -> None:
-        super().__init__(_listened)
-
-    @override
-    def get(self, *given: Any) -> Any:
-        """Return the model with a listener if it may stream; listening takes time."""
-        return super().get(*given) if _may_stream(*given) else given[0]
-
-
-def _listened(model: Any) -> Any:
+def listened(model: Any) -> Any:
+    """Return a model with a listener."""
     if not isinstance(model, BaseChatModel):
         return model
     callbacks = model.callbacks
@@ -72,7 +60,7 @@ def _listened(model: Any) -> Any:
     return model.model_copy(update={"callbacks": with_ours})
 
 
-def _may_stream(model: Any) -> bool:
+def may_stream(model: Any) -> bool:
     """Tell whether a model that is invoked would stream: if it is set to, or is streamed from."""
     config = var_child_runnable_config.get()
     if config is None or getattr(model, "__dict__", {}).get("streaming"):

@@ -145,7 +145,7 @@ class LoopGuardMiddleware(ModelCallMiddleware[LoopGuardState]):
             told = ask_before_cap(asked)
         if told is not None:
             request = request.override(messages=[*request.messages, HumanMessage(told)])
-        response = await handler(request)
+        response: Response = await handler(request) if waits else handler(request)
         if not _calls(response):
             return response
         if is_last and _goes_on(response, seen.pace, request):

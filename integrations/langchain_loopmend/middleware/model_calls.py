@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from operator import is_
 from typing import Any, TypeVar, Union
 
@@ -17,7 +17,8 @@ __all__ = ["Handler", "ModelCallMiddleware", "Once", "Response", "Result"]
 
 Response = ModelResponse[Any]
 Result = Union[ModelResponse[Any], ExtendedModelResponse[Any]]
-Handler = Callable[[ModelRequest[Any]], Awaitable[Response]]
+Handler = Callable[[ModelRequest[Any]], Any]
+"""What calls the model: its response, or an awaitable of it in an agent that waits."""
 S = TypeVar("S", bound=Any)
 
 
@@ -28,17 +29,16 @@ class ModelCallMiddleware(AgentMiddleware[S, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Response]
     ) -> Result:
-        async def handle(asked: ModelRequest[Any]) -> Response:
-            return handler(asked)
-
-        return at_once(self._around(request, handle, waits=False))
+        return at_once(self._around(request, handler, waits=False))
 
     @override
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Result:
         return await self._around(request, handler, waits=True)
 
     @abstractmethod
-    async def _around(self, request: ModelRequest[Any], handler: Handler, *, waits: bool) -> Result:
+    def _around(
+        self, request: ModelRequest[Any], handler: Handler, *, waits: bool
+    ) -> Coroutine[Any, Any, Result]:
         """Call the model, or answer in its place."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Coroutine
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Annotated, Any, Final, cast
@@ -29,7 +29,7 @@ from langchain_loopmend.messages import (
     reply_of,
     settled,
 )
-from langchain_loopmend.middleware.arrivals import Listening, as_it_arrived, listen
+from langchain_loopmend.middleware.arrivals import as_it_arrived, listen, listened, may_stream
 from langchain_loopmend.middleware.model_calls import (
     Handler,
     ModelCallMiddleware,
@@ -116,8 +116,10 @@ class NormalizationMiddleware(ModelCallMiddleware[NormalizationState]):
         self._setup = _Setup(policy, on_failure)
 
     @override
-    async def _around(self, request: ModelRequest[Any], handler: Handler, *, waits: bool) -> Result:
-        return await _ModelExchange(self._setup, request, handler, waits=waits).result()
+    def _around(
+        self, request: ModelRequest[Any], handler: Handler, *, waits: bool
+    ) -> Coroutine[Any, Any, Result]:
+        return _ModelExchange(self._setup, request, handler, waits=waits).result()
 
 
 class ToolCallingMiddleware(NormalizationMiddleware):
@@ -158,7 +160,7 @@ class _Setup:
     def __init__(self, policy: RetryPolicy, on_failure: OnFailure) -> None:
         self.policy = policy
         self.on_failure = on_failure
-        self.listening = Listening()
+        self.listened = Once(listened)
         self.answers = Once(StructuredAnswers)
         self.toolbox = Once(lambda *tools: toolbox(tools))
 
@@ -205,9 +207,11 @@ class _ModelExchange(Exchange):
     def __init__(
         self, setup: _Setup, request: ModelRequest[Any], handler: Handler, *, waits: bool
     ) -> None:
-        self.llm = request.model
+        self.llm = model = request.model
         self.waits = waits
-        self._request = _Watched.of(request, setup.listening.get(request.model))
+        # Listening takes time.
+        model = setup.listened.get(model) if may_stream(model) else model
+        self._request = _Watched.of(request, model)
         self._setup = setup
         self._handler = handler
         format = request.response_format
@@ -238,7 +242,8 @@ class _ModelExchange(Exchange):
         request, wanted, policy = self._request, self._wanted, self._setup.policy
         # The state's messages: other middleware may have added a nudge to the request's.
         asked = asked_of(request.state.get("messages") or request.messages)
-        can = wanted is None and bool(policy.constrain) and not has_media(request.messages)
+        asked |= {"holds_more": has_media(request.messages)}
+        can = wanted is None and bool(policy.constrain)
         schemas = {} if wanted is None else wanted.schemas
         mending = Mending(
             self._tools(),
@@ -256,12 +261,12 @@ class _ModelExchange(Exchange):
         return cast("Toolbox", self._setup.toolbox.get(*self._request.seen[0].tools, *own))
 
     @override
-    async def ask(self, step: Ask) -> Response:
-        if step.retry is not None:
-            await self.tell(step.retry)
-        self._error = None
-        if self._request.model is self.llm:  # it does not stream
-            return await self._handled(step)
+    def ask(self, step: Ask) -> Coroutine[Any, Any, Response]:
+        streams = self._request.model is not self.llm
+        return self._heard(step) if streams else self._handled(step)
+
+    async def _heard(self, step: Ask) -> Response:
+        """Ask a model that may stream, and look at what really arrives."""
         with listen() as arrived:
             response = await self._handled(step)
         reply = response.result[0] if response.result else None
@@ -278,8 +283,12 @@ class _ModelExchange(Exchange):
             self._request.runtime.stream_writer({RETRY_EVENT: retry.data()})
 
     async def _handled(self, step: Ask) -> Response:
+        if step.retry is not None:
+            await self.tell(step.retry)
+        self._error, request = None, self._asking(step)
+        response: Response
         try:
-            return await self._handler(self._asking(step))
+            response = await self._handler(request) if self.waits else self._handler(request)
         except StructuredOutputError as error:
             reply = getattr(error, "ai_message", None)
             if self._wanted is None or not isinstance(reply, AIMessage):
@@ -288,6 +297,7 @@ class _ModelExchange(Exchange):
             # Only where the provider decodes does a reply without calls fail.
             self._by_provider = self._by_provider or not reply.tool_calls
             return ModelResponse(result=[reply])
+        return response
 
     def _asking(self, step: Ask) -> ModelRequest[Any]:
         request: ModelRequest[Any] = self._request
@@ -307,14 +317,13 @@ class _ModelExchange(Exchange):
     @override
     async def judge(self, reply: Response) -> Any:
         self.reply = reply
-        message, wanted = self._message, self._wanted
-        several = wanted is None and len(reply.result) > 1
-        if reply.structured_response is not None or message is None or several:
+        result, wanted = reply.result, self._wanted
+        message = result[0] if result and reply.structured_response is None else None
+        several = wanted is None and len(result) > 1
+        if several or not isinstance(message, AIMessage):
             return self._accepted()
         said = reply_of(message)
-        answers = None if wanted is None else wanted.schemas
-        simple = type(message) is AIMessage and isinstance(message.content, str)
-        if simple and is_clean(said, self._tools(), answers):
+        if is_clean(said, self._tools(), None if wanted is None else wanted.schemas):
             return self._accepted()
         words = None if wanted is None else wanted.own_words(reply)
         return self.mending.reply(said, words=words)

@@ -107,7 +107,8 @@ class PlannerMiddleware(ModelCallMiddleware[PlannerState]):
         hints = planned.get("hints") if self._inject else None
         if hints:
             request = request.override(system_message=_with_hints(request.system_message, hints))
-        return await handler(request)
+        response: Result = await handler(request) if waits else handler(request)
+        return response
 
 
 def _with_hints(told: SystemMessage | None, hints: list[str]) -> SystemMessage:

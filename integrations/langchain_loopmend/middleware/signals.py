@@ -17,7 +17,12 @@ from langgraph.types import Command
 from typing_extensions import NotRequired, override
 
 from langchain_loopmend.messages import text_of, without_calls
-from langchain_loopmend.middleware.model_calls import Handler, ModelCallMiddleware, Result
+from langchain_loopmend.middleware.model_calls import (
+    Handler,
+    ModelCallMiddleware,
+    Response,
+    Result,
+)
 from loopmend import ReadingConfig, read_turn
 from loopmend.contracts import MetaSignal, Stuck, Yield, to_data
 
@@ -64,7 +69,7 @@ class MetaSignalMiddleware(ModelCallMiddleware[MetaSignalState]):
 
     @override
     async def _around(self, request: ModelRequest[Any], handler: Handler, *, waits: bool) -> Result:
-        response = await handler(request)
+        response: Response = await handler(request) if waits else handler(request)
         reply = response.result[0] if response.result else None
         if not isinstance(reply, AIMessage):
             return response

@@ -17,6 +17,7 @@ from llama_index_loopmend.events import ProtocolIssueEvent
 from llama_index_loopmend.hooks.protocol import Accept, After, Answer, AskAgain, Proceed, StepHook
 from llama_index_loopmend.mending import remember_refusal, takes_schema
 from llama_index_loopmend.messages import (
+    has_media,
     output_like,
     reply_of,
     selection,
@@ -35,6 +36,7 @@ from loopmend import (
     FinalAnswer,
     GaveUp,
     Mending,
+    Message,
     ReadingConfig,
     Reply,
     RetryPolicy,
@@ -173,9 +175,10 @@ class NormalizationHook(StepHook):
             text = text_of(output)
             step.refused.append({"text": text, "message": failure.message})
             _tell(step, text, failure, "retry", retry.attempt, retry.correction)
-        # A refused reply is not shown again, so that there is the correction at most.
-        words = "\n\n".join(message.content for message in ask.messages)
-        return AskAgain(words, ask.schema)
+        *shown, last = ask.messages or (Message("user"),)
+        if last.role == "tool":  # the answer to a call that it sees says what was wrong
+            return AskAgain(schema=ask.schema, shown=ask.messages)
+        return AskAgain(last.content, ask.schema, tuple(shown))
 
     def _given_up(self, step: AgentStep, verdict: GaveUp, output: AgentOutput) -> Accept:
         """Return what can still be used of a reply, or words that say why nothing can."""
@@ -228,7 +231,9 @@ def mending_of(step: AgentStep, policy: RetryPolicy) -> tuple[Mending, Ask]:
         answer_label="Answer",
     )
     after_result = step.pad.after_result(step.held)
-    return mending, mending.start(step.user_text, after_tool_result=after_result)
+    more = has_media([*step.messages, *step.held])
+    asked = mending.start(step.user_text, after_tool_result=after_result, holds_more=more)
+    return mending, asked
 
 
 def _has_own_say(agent: Any) -> bool:

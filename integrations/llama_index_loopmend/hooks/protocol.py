@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from llama_index.core.agent.workflow import AgentOutput
 
-from loopmend import StopReason
+from loopmend import Message, StopReason
 
 if TYPE_CHECKING:
     from llama_index_loopmend.steps import AgentStep
@@ -81,6 +81,8 @@ class AskAgain:
     """What to tell it, in the user's name; it takes the place of what was told before."""
     schema: Mapping[str, Any] | None = None
     """A JSON schema for the provider to decode by."""
+    shown: tuple[Message, ...] = ()
+    """What it sees before that: its refused reply, and an answer to each of its calls."""
 
 
 Before = Union[Proceed, Answer, HandOver, None]

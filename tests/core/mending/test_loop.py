@@ -227,6 +227,66 @@ def test_the_refused_reply_is_not_shown_again() -> None:
     assert second.messages != first.messages
 
 
+def test_after_a_result_the_refused_reply_is_shown() -> None:
+    """There models go on from what they see; a repeat is dropped once, and calls get answers."""
+    mending = started(after_tool_result=True, policy={"max_retries": 5})
+    step = asked(mending, Reply(NARRATED))
+    assert [message.role for message in step.messages] == ["assistant", "user"]
+    assert step.messages[0].content == NARRATED
+    step = asked(mending, Reply(NARRATED))
+    assert [message.role for message in step.messages] == ["user"]
+    assert isinstance(mending.reply(Reply(NARRATED)), GaveUp)
+    unknown = Reply(calls=(NativeCall("serach", {"query": "Oslo"}, "2"),))
+    step = asked(started(after_tool_result=True), unknown)
+    assert [message.role for message in step.messages] == ["assistant", "tool"]
+    never = started(after_tool_result=True, policy={"show_refused": False})
+    assert [message.role for message in asked(never, unknown).messages] == ["user"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(error=ValueError("error parsing tool call")),
+        Reply(calls=(NativeCall("serach", {"query": "Oslo"}, None),)),
+    ],
+    ids=["error", "no id"],
+)
+def test_what_cannot_be_shown_counts_as_dropped(reply: Reply) -> None:
+    """Who repeats it has not seen it: to ask about it once more would change nothing."""
+    mending = started(after_tool_result=True, policy={"max_retries": 5})
+    assert [message.role for message in asked(mending, reply).messages] == ["user"]
+    assert isinstance(mending.reply(reply), GaveUp)
+
+
+def test_under_a_schema_the_refused_reply_is_dropped() -> None:
+    """With the form guaranteed, fewer words are better; who cannot be constrained is shown it."""
+    policy = {"max_retries": 5}
+    mending = started(after_tool_result=True, can_constrain=True, policy=policy)
+    assert asked(mending, Reply(NARRATED)).messages == ()
+    cut = Reply('{"type": "final", "content": "It is in')
+    assert [message.role for message in asked(mending, cut).messages] == ["user"]
+    assert isinstance(mending.reply(Reply(NARRATED)), GaveUp)
+    mending = started(after_tool_result=True, can_constrain=True, policy=policy)
+    asked(mending, Reply(NARRATED))
+    assert [m.role for m in mending.unconstrained().messages] == ["assistant", "user"]
+
+
+def test_what_a_constrained_conversation_cannot_show() -> None:
+    """Where there is a picture, nothing is constrained, unless the conversation stays as it is."""
+    policy = RetryPolicy(constrain="always")
+    mending = Mending(TOOLS, policy=policy, can_constrain=True)
+    assert mending.start("What is this?", holds_more=True).schema is None
+    assert asked(mending, Reply(NARRATED)).schema is None
+    mending = Mending(schema=dict[str, int], policy=policy, can_constrain=True)
+    assert mending.start("What is this?", holds_more=True).schema is not None
+
+
+def test_show_refused_is_checked() -> None:
+    """A misspelt option is an error, not a default."""
+    with pytest.raises(ValueError, match="show_refused must be"):
+        RetryPolicy(show_refused="always")  # type: ignore[arg-type]
+
+
 def test_every_pending_call_is_answered_exactly_once() -> None:
     """Where refused replies are shown, as providers want it: one valid and one invalid call."""
     calls = (
@@ -480,6 +540,7 @@ replies = st.builds(
     st.lists(replies, min_size=1, max_size=8),
     st.integers(0, 4),
     st.sampled_from(["react", "json", "native"]),
+    st.sampled_from([True, False, "calls", "after_result"]),
     st.booleans(),
     st.booleans(),
     st.sampled_from(["retry", "always", False]),
@@ -488,14 +549,15 @@ def test_the_bound_is_never_exceeded(  # noqa: PLR0913, PLR0917
     script: list[Reply],
     bound: int,
     form: Any,
-    show: bool,  # noqa: FBT001
+    show: Any,
+    after: bool,  # noqa: FBT001
     can: bool,  # noqa: FBT001
     constrain: Any,
 ) -> None:
     """Whatever a model replies, however it is asked, it is asked at most that often again."""
     policy = RetryPolicy(bound, show_refused=show, constrain=constrain)
     mending = Mending(TOOLS, form, policy=policy, can_constrain=can)
-    step: Any = mending.start("Where is Oslo?")
+    step: Any = mending.start("Where is Oslo?", after_tool_result=after)
     times = 0
     for reply in script * 3:
         if not isinstance(step, Ask):

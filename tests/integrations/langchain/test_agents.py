@@ -31,7 +31,7 @@ from langchain_loopmend.middleware import (
     NormalizationMiddleware,
     PlannerMiddleware,
 )
-from langchain_loopmend.middleware.arrivals import Listening
+from langchain_loopmend.middleware.arrivals import listened, may_stream
 from langchain_loopmend.middleware.model_calls import Once
 from langchain_loopmend.schemas import toolbox
 from langchain_loopmend.testing import ScriptedChatModel, call
@@ -89,6 +89,22 @@ def test_the_run_goes_on(bad: Any, *, asynchronous: bool) -> None:
     [report] = result["normalization"]
     assert (report["outcome"], report["retries"]) == ("mended", 1)
     assert llm.asked[2][:3] == result["messages"][:3]  # nothing of the correction is left
+
+
+def test_a_refused_reply_is_shown_only_after_a_result() -> None:
+    """At the first step the model sees the correction alone; neither reaches the conversation."""
+    run, llm = agent(NARRATED, GOOD, NARRATED, call("serach", "call_2", query="Oslo"), DONE)
+    result = run.invoke(QUESTION)
+    assert [kinds(asked) for asked in llm.asked] == [
+        ["human"],
+        ["human", "human"],
+        ["human", "ai", "tool"],
+        ["human", "ai", "tool", "ai", "human"],
+        ["human", "ai", "tool", "ai", "human", "ai", "tool"],
+    ]
+    assert llm.asked[3][3].content == NARRATED
+    assert "Unknown tool. Did you mean `search`?" in str(llm.asked[4][-1].content)
+    assert kinds(result["messages"]) == ["human", "ai", "tool", "ai"]
 
 
 def test_a_clean_run_leaves_no_trace() -> None:
@@ -410,10 +426,9 @@ def test_models_with_callbacks_of_their_own() -> None:
         run = create_agent(llm, TOOLS, middleware=[NormalizationMiddleware()])
         list(run.stream(QUESTION, stream_mode=["messages", "updates"]))
         assert (llm.ways, llm.callbacks) == (["stream", "stream"], callbacks)
-    listening = Listening()
-    assert listening.get("a model by its name") == "a model by its name"
-    assert listening.get(llm) is listening.get(llm)  # outside a run nobody knows, so it listens
-    assert listening.get(llm) is not llm
+    assert listened("a model by its name") == "a model by its name"
+    assert may_stream(llm)  # outside a run nobody knows
+    assert listened(llm) is not llm
 
 
 def test_a_model_that_always_streams() -> None:

@@ -500,6 +500,24 @@ def test_a_conversation_with_images_is_not_constrained() -> None:
     assert llm.schemas == [None, None]
 
 
+def test_a_picture_is_not_lost_in_a_chain() -> None:
+    """By the schema of actions a conversation could not show it; by that of a value it can."""
+    image = {"type": "image_url", "image_url": {"url": "data:,"}}
+    asked = [HumanMessage([{"type": "text", "text": "What is on this?"}, image])]
+    llm = DecodingChatModel(script=["Final Answer: a cat", "Final Answer: a cat"])
+    chain = with_parsing_retry(llm, tools=["search"], constrain="always")
+    assert chain.invoke(asked).return_values == {"output": "a cat"}
+    found: Any = RetryingOutputParser.from_llm(llm).parse_with_prompt(
+        "", ChatPromptValue(messages=asked)
+    )
+    assert found.return_values == {"output": "a cat"}
+    assert llm.schemas == [None, None]
+    assert [messages[0].content for messages in llm.asked] == [asked[0].content] * 2
+    llm = DecodingChatModel(script=['{"name": "cat"}'])
+    assert with_parsing_retry(llm, dict[str, str], constrain="always").invoke(asked)
+    assert (llm.schemas[0] is not None, llm.asked[0]) == (True, asked)
+
+
 def test_json_that_was_given_up_on_is_no_answer() -> None:
     """The user gets words, not a piece of the contract."""
     bad = '{"type": "tool_call", "name": "search", "arguments": {}}'

@@ -32,7 +32,7 @@ from langchain.agents.middleware import (
 from langgraph.graph import START, MessagesState, StateGraph
 
 from langchain_loopmend import with_tool_call_retry
-from langchain_loopmend.middleware.arrivals import Arrived, Listening, as_it_arrived, listen
+from langchain_loopmend.middleware.arrivals import Arrived, as_it_arrived, listen, listened
 from langchain_loopmend.recorder import TraceRecorder, record_traces
 from langchain_loopmend.run_values import answer_of
 from langchain_loopmend.testing import ScriptedChatModel, call
@@ -116,11 +116,10 @@ class Streaming(ScriptedChatModel):
 
 def heard(*lines: Any) -> list[tuple[AIMessage, Arrived]]:
     """Ask a model for each line, all at once, and return the replies and what arrived of them."""
-    listening = Listening()
 
     async def ask(line: Any) -> tuple[AIMessage, Arrived]:
         with listen() as arrived:
-            reply = await listening.get(Streaming(script=[line])).ainvoke("go")
+            reply = await listened(Streaming(script=[line])).ainvoke("go")
         return reply, arrived
 
     async def all_at_once() -> list[tuple[AIMessage, Arrived]]:
@@ -141,7 +140,7 @@ def test_what_arrives_of_streams_at_once() -> None:
 
 def test_the_listener_keeps_its_place() -> None:
     """A handler that asks to go first hides starts from those that do not, so ours does not."""
-    listening: Any = Listening().get(Streaming(script=[]))
+    listening: Any = listened(Streaming(script=[]))
     assert [handler.run_inline for handler in (*listening.callbacks, TraceRecorder())] == [
         False
     ] * 2

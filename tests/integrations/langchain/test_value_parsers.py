@@ -134,6 +134,16 @@ def test_the_failure_names_each_problem() -> None:
     ]
 
 
+def test_a_cut_that_openai_tells_as_incomplete_details() -> None:
+    """Its Responses interface has no finish reason; 71 may be the beginning of 717710."""
+    told = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    with pytest.raises(ValueParseException) as caught:
+        JsonOutputParser().invoke(AIMessage("71", response_metadata=told))
+    assert caught.value.failure.pattern is P.TRUNCATED
+    whole = {"status": "completed", "incomplete_details": None}
+    assert JsonOutputParser().invoke(AIMessage("71", response_metadata=whole)) == 71
+
+
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
 def test_a_reply_that_was_cut_off_is_refused(reason: str) -> None:
     """LangChain's parser returns what arrived as if it were all."""

@@ -8,11 +8,17 @@ from typing import Any
 import pytest
 from llama_index.core.agent.react.output_parser import ReActOutputParser
 from llama_index.core.agent.workflow import AgentInput
+from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
 from llama_index.core.workflow import Context
 from pydantic import BaseModel
 from typing_extensions import override
 
-from llama_index_loopmend import ProtocolIssueEvent, with_hooks
+from llama_index_loopmend import (
+    ActionOutputParser,
+    ProtocolIssueEvent,
+    with_hooks,
+    with_parsing_retry,
+)
 from llama_index_loopmend.mending import decoding_arguments, takes_schema
 from llama_index_loopmend.testing import ScriptedLLM
 from loopmend.breaker import CircuitBreaker
@@ -393,3 +399,22 @@ def test_traces_of_runs_that_are_constrained_at_once(kind: str) -> None:
     hook = hooks(constrain="always")
     trace = recorded(planning.planned(kind, llm=decoding(ANSWER), hook=hook))
     assert (trace.answer, reason(trace), trace.question) == ("It is 3.", "final_answer", QUESTION)
+
+
+@both
+def test_a_picture_is_not_lost(kind: str) -> None:
+    """A conversation for a model that decodes by a schema could not show it."""
+    llm = decoding(ANSWERS[kind])
+    asked: Any = ChatMessage(blocks=[TextBlock(text=QUESTION), ImageBlock(url="data:,")])
+    ran = run(planned(kind, llm, hook=hooks(constrain="always")), llm, asked)
+    assert ran.answer in ("3", "It is 3.")
+    assert any(isinstance(block, ImageBlock) for said in llm.asked[0] for block in said.blocks)
+
+
+def test_a_picture_is_not_lost_in_a_chain() -> None:
+    """The same for a parser that asks again."""
+    llm = decoding("Answer: a cat")
+    asked = ChatMessage(blocks=[TextBlock(text="What is it?"), ImageBlock(url="data:,")])
+    model = with_parsing_retry(llm, ActionOutputParser(tools=["search"]), constrain="always")
+    model.chat([asked])
+    assert llm.asked[0][-1].blocks == asked.blocks
