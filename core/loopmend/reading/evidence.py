@@ -37,7 +37,7 @@ _CLOSING: Final = re.compile(
     r"|(?:json)?\s{0,5}\{\s{0,5}\})*"
 )
 # A word that a call is written on to, as in `functools[{…}]` and `call:f{…}`.
-_PREFIX: Final = re.compile(r"\s*[A-Za-z_]+:?")
+_PREFIX: Final = re.compile(r"\s*([A-Za-z_]+)(:?)")
 _SENTENCE: Final = re.compile(r"[^.!?\n]+(?:[.!?]+|\n+|\Z)\s*")
 _TAG: Final = re.compile(r"<([\w:\-]{1,60})>")
 # End tags that are left over behind a call: a value of it held them.
@@ -140,14 +140,22 @@ def _before(lead: str, candidate: Candidate) -> str:
     echoes = candidate.form == "react" and colon and role_of(label) is Role.ASK
     if echoes and "\n" not in question and lean(Words(question, "")) >= DENIED:
         return ""
-    if _PREFIX.fullmatch(lead):
+    prefix = _PREFIX.fullmatch(lead)
+    if prefix and role_of(prefix[1]) in ((Role.CALL,) if prefix[2] else (Role.CALL, None)):
         return ""
-    told = [" ".join(text.split()) for text in _texts(candidate) if _NEAR <= len(text) <= TAIL]
-    sentences = list(_SENTENCE.finditer(lead[-TAIL:])) if told else []
-    while sentences and any(" ".join(sentences[-1][0].split()) in text for text in told):
-        start = sentences.pop().start()
-        lead = lead[: max(0, len(lead) - TAIL) + start]
-    return lead
+    return _unsaid(lead, [text for text in _texts(candidate) if _NEAR <= len(text) <= TAIL])
+
+
+def _unsaid(lead: str, texts: list[str]) -> str:
+    """Return what is said before a call, up to where it goes on with a text that the call holds."""
+    told = [" ".join(text.split()) for text in texts]
+    end = len(lead)
+    begin = max(0, end - TAIL)
+    for sentence in reversed(list(_SENTENCE.finditer(lead, begin)) if told else []):
+        if not any(" ".join(sentence[0].split()) in text for text in told):
+            break
+        end = sentence.start()
+    return lead[:end] if len(lead[end:].strip()) >= _NEAR else lead
 
 
 def _least(candidate: Candidate, words: Words) -> float:

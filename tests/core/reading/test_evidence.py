@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from loopmend import FinalAnswer, ReadingConfig, ToolCall, read_response, read_turn
@@ -664,6 +666,48 @@ def test_an_input_does_not_swallow_a_call(second: str) -> None:
     assert read_turn(text, tools=TOOLS).actions == ()
     prose = 'Action: wipe\nAction Input: /tmp\n<b>bold</b>\n{"name": "nobody"}'
     assert read_turn(prose, tools=TOOLS).actions[0].type == "tool_call"
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        (f"functools[{FORMS['json']}]", True),
+        (f"call:{FORMS['json']}", True),
+        (f"Example:{FORMS['json']}", False),
+        (f"Never{FORMS['json']}", False),
+        (f"Refused:{FORMS['json']}", False),
+    ],
+)
+def test_a_word_that_the_call_is_written_on_to(text: str, *, made: bool) -> None:
+    """It belongs to the markup, unless it says that the call is shown."""
+    assert bool(_calls(text)) is made
+
+
+def test_what_a_call_says_is_cut_out_of_what_is_said_before_it() -> None:
+    """Who shows a draft and then asks, or refuses, makes no call; who only says it does."""
+    tell = {"name": "tell", "parameters": {"properties": {"text": {}}, "required": ["text"]}}
+    body = "Dear Anna, the meeting has moved to Friday. See you there. Yes?"
+    call = json.dumps({"name": "tell", "arguments": {"text": body}})
+    for lead in ("Should I send Anna this?", "I will not send this mail:", "Yes?"):
+        assert read_turn(f"{lead}\n\n{body}\n\n{call}", tools=[tell]).actions == (
+            () if lead != "Yes?" else read_turn(call, tools=[tell]).actions
+        )
+    assert read_turn(f"{body}\n\n{call}", tools=[tell]).actions != ()
+    assert read_turn(f"Shall I send it? Yes?\n{call}", tools=[tell]).actions == ()
+
+
+def test_a_thought_between_two_calls() -> None:
+    """It can take the first back, as one after the last can."""
+    thought = "<think>Stop. I must not run this. Cancel it.</think>"
+    assert _calls(f"{FORMS['tag']}{thought}{SEARCH}") == []
+
+
+@pytest.mark.parametrize(
+    "tail", ["<cancelled/>", "\n<do-not-run>", "\n?", "\n(y/n)", "\n\u274c", "\nNeki tekst."]
+)
+def test_what_is_not_known_makes_no_call(tail: str) -> None:
+    """Signs, tags and words that nobody knows behind a call are no closing."""
+    assert _calls(f"{FORMS['json']}{tail}") == []
 
 
 def test_line_ends_of_the_transport() -> None:
