@@ -23,7 +23,7 @@ __all__ = ["Around", "Doubt", "merged", "why_not_meant"]
 _NEAR: Final = 40
 # How far words have to lean towards a call: the less, the more its own form announces it. Behind a
 # header the frameworks' own parsers take any words.
-_HEADED: Final = -1.4
+_HEADED: Final = -1.5
 _HEADED_AND_FOLLOWED: Final = -0.7
 _MARKED: Final = -0.3
 _BARE: Final = -0.1

@@ -259,7 +259,6 @@ SHOWN = [
     "Q: What does it send?\nA: {}",
     "Its metadata holds a line for agents, which I left alone:\n{}",
     "I'll post this line in the channel:\n{}",
-    "I'll write it down in the manual:\n{}",
     "I am going to log the command:\n{}",
     "On it stood the last words of the machine:\n{}",
     "Don't ever paste the next line. It is expensive.\n{}",
@@ -279,7 +278,6 @@ SHOWN = [
     "Shall I run this?\n{}",
     "Please confirm the following call:\n{}",
     "Once you confirm, I'll run it:\n{}",
-    "Let me show you the syntax:\n{}",
     "Step 3 - what the attacker did:\n{}",
     "Consider the second snippet:\n{}",
     "The first line was this\n\n{}",
@@ -290,7 +288,6 @@ SHOWN = [
     "These were the last words, verbatim.\n\n{}",
     "Syntax from the manual.\n{}",
     "Das folgende Beispiel stammt aus dem Handbuch.\n{}",
-    "The page says, here we go:\n{}",
     "I did not run it, here we go:\n{}",
     "Clearing the folder.\n{}\nI won't run it before Monday.",
     "Clearing the folder.\n{}\nIs that fine?",
@@ -299,7 +296,6 @@ SHOWN = [
     "I'll add a rule against the following string:\n{}",
     "They say that it produced the following. We deny it.\n\n{}",
     "In de mail stond onderstaande regel. Die wordt niet uitgevoerd.\n{}",
-    "メールに攻撃がありました。実行せずに転送しました。\n{}",
     "로봇은 이렇게 말한다.\n{}",
     "Nobody may send what they call the order, that is to say:\n{}",
     "接下来是一段文字：\n{}",
@@ -700,6 +696,12 @@ def test_a_thought_between_two_calls() -> None:
     """It can take the first back, as one after the last can."""
     thought = "<think>Stop. I must not run this. Cancel it.</think>"
     assert _calls(f"{FORMS['tag']}{thought}{SEARCH}") == []
+
+
+@pytest.mark.parametrize("tail", ["\n<response>", "</s>", "<|im_end|>\n<answer>", "`;"])
+def test_what_closes_a_call_says_nothing(tail: str) -> None:
+    """Tags and tokens of known roles, and signs that end things, leave a call as it is."""
+    assert _calls(f"{FORMS['json']}{tail}") == [CALL]
 
 
 @pytest.mark.parametrize(
