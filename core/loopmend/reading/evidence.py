@@ -16,7 +16,7 @@ from typing import Final
 from loopmend.reading.candidates import Candidate, Found
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.places import Places
-from loopmend.reading.weighing import DENIED, TAIL, Words, lean
+from loopmend.reading.weighing import DENIED, SHOWN, TAIL, Words, lean
 
 __all__ = ["Around", "Doubt", "merged", "why_not_meant"]
 
@@ -27,8 +27,6 @@ _HEADED: Final = -1.5
 _HEADED_AND_FOLLOWED: Final = -0.7
 _MARKED: Final = -0.3
 _BARE: Final = -0.1
-# What leans so far the other way is no call in doubt but one that is shown.
-_SHOWN: Final = -3.0
 _BEFORE: Final = "the words before it do not announce it"
 _AFTER: Final = "the words after it may take it back"
 # What closes a call, or says nothing behind it: an empty object, fenced or not.
@@ -128,7 +126,7 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
         least = _least(candidate, words)
         if words and (leaning := lean(words)) <= least:
             before = lean(Words(words.before, "")) <= least
-            return Doubt(_BEFORE if before else _AFTER, placed=leaning < _SHOWN)
+            return Doubt(_BEFORE if before else _AFTER, placed=leaning < SHOWN)
         if not last and _takes_back(_after_closing(_before(leads[at + 1], candidates[at + 1]))):
             return Doubt(_AFTER)
     return None

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from loopmend._json import decode
 from loopmend.reading.lexicon import Role, role_of
-from loopmend.reading.weighing import DENIED, Words, lean
+from loopmend.reading.weighing import SHOWN, Words, lean
 
 __all__ = ["decoded_item", "is_done", "is_said", "may_be_json", "may_stand_beside", "only_name"]
 
@@ -58,7 +58,7 @@ def may_stand_beside(key: str, item: Any) -> bool:
         # It stands neither before nor after the call.
         return isinstance(item, str) and min(lean(Words(item, "")), lean(Words("", item))) > 0
     if role is Role.THINK and isinstance(item, str):
-        return lean(Words(item, "")) > DENIED
+        return lean(Words(item, "")) > SHOWN
     if role is Role.TYPE and isinstance(item, str):
         return role_of(item) in (Role.CALL, Role.FORMAT) or item.lower() in _ASSISTANTS
     return role in _BESIDE

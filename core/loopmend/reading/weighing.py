@@ -18,7 +18,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import Final
 
-__all__ = ["DENIED", "TAIL", "Weights", "Words", "features", "is_word", "lean", "learnt"]
+__all__ = ["DENIED", "SHOWN", "TAIL", "Weights", "Words", "features", "is_word", "lean", "learnt"]
 
 _QUOTED: Final = re.compile(
     r"`[^`\n]{1,200}`"
@@ -48,7 +48,9 @@ _LEAD: Final = 1000
 TAIL: Final = 4000
 """How many characters after a call are read."""
 DENIED: Final = -1.0
-"""What leans so far speaks against a call where words may be about anything, as in a thought."""
+"""What leans so far takes a call back."""
+SHOWN: Final = -3.0
+"""What leans so far leaves no doubt that a call is only shown, even in a thought about anything."""
 _NOTHING_SAID: Final = 1.0
 _UNKNOWN: Final = -0.5
 _SAYS: Final = re.compile("[^\\W\\d_]|[?!\u061f\uff1f\u2600-\u2793\U0001f000-\U0001faff]")
