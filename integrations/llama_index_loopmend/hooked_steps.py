@@ -189,7 +189,10 @@ class Ending:
         self.agent = agent.model_copy(update=changes)
         if workflow is not None:
             self.workflow = copy(workflow)  # it has no model of its own that could be in the way
-            vars(self.workflow).update(changes, agents={**workflow.agents, agent.name: self.agent})
+            # Older workflows do not look at what their agents want.
+            wants = {"output_cls": own.output_cls, "structured_output_fn": own.structured_output_fn}
+            agents = {**workflow.agents, agent.name: self.agent}
+            vars(self.workflow).update({**wants, **changes}, agents=agents)
 
     async def reached(self, parsed: Awaitable[Parsed]) -> Parsed:
         """Return what LlamaIndex goes on with, or raise what it only warns of, if wanted."""
