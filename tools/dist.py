@@ -29,8 +29,11 @@ ROOT: Final = Path(__file__).parents[1]
 DIST: Final = ROOT / "dist"
 UV: Final = Path(sys.executable).with_name("uv")
 PACKAGES: Final = ("loopmend", "langchain_loopmend", "llama_index_loopmend")
-PAGE: Final = tuple(f"loopmend/rendering/page/page.{kind}" for kind in ("css", "html", "js"))
-"""The report page: its markup, style and script."""
+DATA: Final = (
+    *(f"loopmend/rendering/page/page.{kind}" for kind in ("css", "html", "js")),
+    "loopmend/reading/weights.txt",
+)
+"""The report page, and what the reader's words weigh."""
 SOURCES: Final = (
     *(
         "LICENSE",
@@ -105,14 +108,14 @@ def check_wheel(names: Sequence[str], metadata: Message, version: str) -> None:
     odd = [name for name in names if not name.startswith(info) and not _belongs(name)]
     require(not odd, f"the wheel holds {', '.join(odd)}")
     marks = [f"{package}/py.typed" for package in PACKAGES]
-    needed = [*marks, *PAGE, f"{info}/licenses/LICENSE"]
+    needed = [*marks, *DATA, f"{info}/licenses/LICENSE"]
     missing = [name for name in needed if name not in names]
     require(not missing, f"the wheel lacks {', '.join(missing)}")
     check_metadata(metadata, version)
 
 
 def _belongs(name: str) -> bool:
-    ours = name.endswith((".py", "/py.typed")) or name in PAGE
+    ours = name.endswith((".py", "/py.typed")) or name in DATA
     return ours and "/test_" not in name and "/tests/" not in name
 
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 INFO = f"loopmend-{loopmend.__version__}.dist-info"
 NAMES = [
     *(f"{package}/{name}" for package in dist.PACKAGES for name in ("__init__.py", "py.typed")),
-    *dist.PAGE,
+    *dist.DATA,
     *(f"{INFO}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "licenses/LICENSE")),
 ]
 
@@ -69,7 +69,7 @@ def test_a_right_wheel_passes() -> None:
         ([*NAMES, "loopmend/notes.txt"], {}, "the wheel holds loopmend/notes.txt"),
         ([name for name in NAMES if name != "loopmend/py.typed"], {}, "lacks loopmend/py.typed"),
         ([name for name in NAMES if "LICENSE" not in name], {}, "lacks .*LICENSE"),
-        ([name for name in NAMES if name not in dist.PAGE], {}, "lacks .*page.css"),
+        ([name for name in NAMES if name not in dist.DATA], {}, "lacks .*page.css.*weights.txt"),
         (NAMES, {"Version": "0.0.0"}, r"Version: 0\.0\.0"),
         (NAMES, {"Requires-Python": ">=3.8"}, "Requires-Python: >=3.8"),
     ],
