@@ -1,6 +1,6 @@
 """loopmend keeps LLM agents to their protocol.
 
-The core is pure: functions over frozen values, no framework, no model, no I/O. It answers
+The core is pure: functions over frozen values, without a framework, a model or I/O. It answers
 five questions about a turn or a run, each a *contract*:
 
 - `parse_action`: which action did the model ask for?
@@ -10,15 +10,15 @@ five questions about a turn or a run, each a *contract*:
   how did a run stop, is its scratchpad grammatical, did it keep its budget?
 - `synthesize_task_state`, `plan`: what should happen next?
 
-The reader builds on them and copes with what models really emit: `read_turn` and, for streams,
+The reader builds on them and copes with what models really write: `read_turn` and, for streams,
 `TurnReader`; `read_response` reads a provider's whole response. `read_json` reads a reply into a
-value of a schema, `JsonReader` while it arrives. `Mending` decides whether to use a
-reply or ask again, and in what words, within the limits of `RetryPolicy`; `LoopPolicy` decides when
-a run goes in circles. `Planner` adds your own rules and says how its advice departs from `plan`;
-`explain` puts it into words.
+value of a schema, and `JsonReader` does so while it arrives. `Mending` decides whether to use a
+reply or ask again, and in what words, within the limits of `RetryPolicy`; `LoopPolicy` decides if
+a run goes in circles. `Planner` adds your own rules and lists its departures from `plan`;
+`explain` puts a plan into words.
 
-A run is a `Trace`, read from logs, messages or spans; `classify_trace` says why it stopped
-and what is wrong with it. `TraceStore` and `TraceLog` keep traces; only they touch files.
+A `Trace` is a run, read from logs, messages or spans; `classify_trace` says why it stopped
+and what went wrong. `TraceStore` and `TraceLog` keep traces in files.
 In a notebook, turns, traces, reports and plans render themselves; `show_turn` marks in the text
 what the reader found.
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from loopmend.errors import LoopmendError
     from loopmend.mending.loop import Mending
     from loopmend.mending.loops import LoopPolicy
-    from loopmend.mending.messages import Message, Reply
+    from loopmend.mending.messages import Reply
     from loopmend.mending.policy import RetryPolicy
     from loopmend.mending.schemas import action_schema
     from loopmend.mending.steps import Ask, Done, GaveUp, NormalizationError
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from loopmend.planning.planner import Planner
     from loopmend.reading.json_reading import JsonReading, read_json
     from loopmend.reading.json_streaming import JsonReader
-    from loopmend.reading.problem import Problem
     from loopmend.reading.reader import read_turn
     from loopmend.reading.response import read_response
     from loopmend.reading.streaming import TurnReader
@@ -60,7 +59,7 @@ _HELD = {
     "loopmend.errors": "LoopmendError",
     "loopmend.mending.loop": "Mending",
     "loopmend.mending.loops": "LoopPolicy",
-    "loopmend.mending.messages": "Message Reply",
+    "loopmend.mending.messages": "Reply",
     "loopmend.mending.policy": "RetryPolicy",
     "loopmend.mending.schemas": "action_schema",
     "loopmend.mending.steps": "Ask Done GaveUp NormalizationError",
@@ -69,7 +68,6 @@ _HELD = {
     "loopmend.planning.planner": "Planner",
     "loopmend.reading.json_reading": "JsonReading read_json",
     "loopmend.reading.json_streaming": "JsonReader",
-    "loopmend.reading.problem": "Problem",
     "loopmend.reading.reader": "read_turn",
     "loopmend.reading.response": "read_response",
     "loopmend.reading.streaming": "TurnReader",
@@ -98,10 +96,8 @@ __all__ = [
     "LoopPolicy",
     "LoopmendError",
     "Mending",
-    "Message",
     "NormalizationError",
     "Planner",
-    "Problem",
     "ReadingConfig",
     "Repair",
     "Reply",

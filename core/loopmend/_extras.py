@@ -11,6 +11,8 @@ def require_extra(module: str, *, extra: str, needed_by: str) -> None:
     """Raise `ImportError` that names the command to run unless `module` is installed.
 
     The module is looked up, not imported: frameworks take seconds to import.
+
+    >>> require_extra("json", extra="core", needed_by="my_adapter")
     """
     try:
         found = find_spec(module) is not None

@@ -19,6 +19,10 @@ def late(
         package: Its name.
         where: The module of each name that is loaded late.
         public: All its public names.
+
+    >>> load, names = late("loopmend", {"read_turn": "loopmend.reading.reader"}, ["read_turn"])
+    >>> load("read_turn").__name__, names()
+    ('read_turn', ['read_turn'])
     """
 
     def load(name: str) -> Any:

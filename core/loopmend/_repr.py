@@ -20,6 +20,9 @@ def written(value: object, *, in_order: bool = False) -> str:
     Args:
         value: Anything.
         in_order: Whether keys are sorted, so that equal values are written alike.
+
+    >>> written({"b": 1, "a": 2}, in_order=True)
+    '{"a": 2, "b": 1}'
     """
     try:
         return _IN_ORDER.encode(value) if in_order else _AS_IT_IS.encode(value)

@@ -15,6 +15,11 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 
     Raises:
         RuntimeError: It does suspend.
+
+    >>> async def asked(waits):
+    ...     return "an answer"
+    >>> at_once(asked(waits=False))
+    'an answer'
     """
     try:
         work.send(None)
@@ -26,7 +31,14 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 def each_at_once(values: AsyncGenerator[T, None]) -> Iterator[T]:
-    """Yield what an async generator that never suspends yields; who stops early closes it."""
+    """Yield the items of an async generator that never suspends; stopping early closes it.
+
+    >>> async def tokens():
+    ...     yield "in"
+    ...     yield "Norway"
+    >>> list(each_at_once(tokens()))
+    ['in', 'Norway']
+    """
 
     async def following() -> tuple[T, ...]:
         async for value in values:

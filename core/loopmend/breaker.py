@@ -18,12 +18,12 @@ _MISUSE: Final = frozenset(
     {AssertionError, AttributeError, KeyError, NotImplementedError, TypeError, ValueError}
 )
 BreakerState = Literal["closed", "open", "half_open"]
-"""Whether it lets calls through: all of them, none, or one to test the provider."""
+"""Which calls it lets through: all, none, or one to test the provider."""
 
 
 @runtime_checkable
 class Breaker(Protocol):
-    """Says before each model call whether to make it, and learns how the call went.
+    """Decides before each model call whether to make it, and learns how the call went.
 
     `CircuitBreaker` is one. This class adapts a `pybreaker.CircuitBreaker`:
 
@@ -71,16 +71,15 @@ class Breaker(Protocol):
 class CircuitBreaker:
     """Opens after several failures in a row, and lets one call through again after a while.
 
-    Keep one for each provider and share it between agents, runs and threads; copying an object
-    that holds it shares it too. A cancelled or interrupted call says nothing about the provider
-    and never counts.
+    Keep one for each provider and share it between agents, runs and threads; a copied object shares
+    its breaker. A cancelled or interrupted call says nothing about the provider and never counts.
 
     Args:
         threshold: How many failures in a row open the breaker.
         cooldown: How many seconds until one call may try again.
-        clock: Tells the time in seconds.
-        counts: Says whether an error is the provider's failure; by default all are but those of
-            Python's own types that say that the program or its setup is wrong, such as
+        clock: Returns the time in seconds.
+        counts: Decides whether an error is the provider's failure; by default every error is,
+            except Python's own exceptions for a mistake in the program or its setup, such as
             `TypeError`. Errors that do not count neither open nor close the breaker.
 
     >>> breaker = CircuitBreaker(threshold=2, counts=lambda error: isinstance(error, OSError))
@@ -163,7 +162,7 @@ class CircuitBreaker:
                 self._failures, self._opened, self._tried = 0, None, None
 
     def record_failure(self, error: BaseException, /) -> None:
-        """Count a failure, and open if that is one too many or if this was the test call.
+        """Count a failure, and open if it reaches the threshold or was the test call.
 
         Passes on what `counts` raises.
 

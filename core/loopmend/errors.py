@@ -11,8 +11,8 @@ LoopmendError
 └── TraceFormatError            a line is not a recorded trace (also a ValueError)
 ```
 
-Arguments that are not text at all raise `TypeError`. For everything else that a model
-may emit you get a value, never an exception.
+Arguments that are not text at all raise `TypeError`. For any text that a model may write,
+you get a value, never an exception.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ActionParseError(LoopmendError, ValueError):
     """
 
     text: str
-    """The text that the parser got."""
+    """The text that the parser received."""
 
 
 class InvalidJson(ActionParseError):
@@ -68,7 +68,7 @@ class InvalidJson(ActionParseError):
     """
 
     reason: str
-    """What is wrong, in a few words."""
+    """The reason, in a few words."""
     position: int | None
     """Offset into `text` where decoding stopped; `None` when a field is at fault."""
     category: JsonErrorCategory

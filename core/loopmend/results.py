@@ -199,10 +199,13 @@ def _text(value: Any) -> str:
 
 def _at_the_end(result: str, head: str) -> str | None:
     """Look for what a program says when it exits; what it printed may come before or after."""
+    # Some hosts tell how a program ended in lines above what it printed.
+    above, _, printed = head.partition("\nOutput:")
     first = head.partition("\n")[0]
     tail = result[-_TAIL:].rstrip()
     last = tail.rpartition("\n")[2]
-    for line in (first,) if last == first else (first, last):
+    lines = above.splitlines() if printed else [first]
+    for line in lines if last == first else [*lines, last]:
         folded = line.lower() if len(line) <= _LONGEST else ""
         if ("exit" in folded or "return" in folded) and _EXIT.search(line):
             return _line(line)

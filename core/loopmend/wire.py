@@ -49,8 +49,8 @@ class Tagged:
 def to_data(value: Any) -> Any:
     """Turn a value of the core into dicts, lists and scalars, under its wire names.
 
-    Floats that JSON cannot express become `"NaN"`, `"inf"` and `"-inf"`; a float field
-    reads them back, arguments of a tool call keep the text.
+    Floats that JSON cannot express become `"NaN"`, `"inf"` and `"-inf"`; a float field reads
+    them back, the arguments of a tool call keep the text.
 
     Raises:
         ValueError: If the value is nested deeper than 127 levels.

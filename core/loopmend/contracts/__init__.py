@@ -1,7 +1,7 @@
-"""The five contracts, faithful to their specifications to the letter.
+"""The five contracts, exactly as their specifications define them.
 
-Each is a pure function over frozen values. They are exact, not clever: what real models
-emit is read by the layer above. Nothing in here may import from outside this package but
+Each is a pure function over frozen values. They are exact, not clever: the layer above
+reads what real models write. Nothing in here may import from outside this package but
 `loopmend.errors`, `loopmend.wire` and the private helpers.
 """
 

@@ -38,9 +38,9 @@ class NormalizationPattern(str, Enum):
     """
 
     MALFORMED_TOOL_CALL = "MalformedToolCall"
-    """A tool call is announced, but its JSON is missing or unbalanced."""
+    """The turn announces a tool call, but its JSON is missing or unbalanced."""
     NARRATED_TOOL_USE = "NarratedToolUse"
-    """The model tells what it would do instead of doing it."""
+    """The model says what it would do instead of doing it."""
     EMPTY_ACTION = "EmptyAction"
     """Nothing at all, or nothing after `Action:`."""
 
@@ -66,8 +66,8 @@ _EMPTY: Final = NormalizationPattern.EMPTY_ACTION
 def detect_normalization_failure(content: str) -> NormalizationPattern | None:
     r"""Return the first pattern that `content` shows, or `None` if it looks well-formed.
 
-    The order is: empty, malformed, narrated. Once `Action:` or `tool_call` stands
-    anywhere in the text, narration is no longer looked for.
+    It looks for empty, malformed and narrated turns, in this order. If the text contains
+    `Action:` or `tool_call` anywhere, it does not look for narration.
 
     Raises:
         TypeError: `content` is not a `str`.

@@ -49,7 +49,7 @@ class PlannedAction(str, Enum):
     RETURN_BLOCKER = "ReturnBlocker"
     """Tell the user why it cannot go on."""
     NORMALIZATION_RETRY = "NormalizationRetry"
-    """Correct the model before it goes on."""
+    """Correct the model first, then go on."""
 
     __str__ = str.__str__
 
@@ -149,8 +149,8 @@ _FALLBACK_PLAN: Final = _finalize(
 def plan(state: TaskOperatingState, input: TaskStateInput) -> TaskExecutionPlan:
     """Rank what could happen next and select the most confident action.
 
-    Of `input` only the authority, the decomposition proposal and the protocol issues of
-    the last turn are read; everything else comes from `state`.
+    From `input` it reads only the authority, the decomposition proposal and the protocol
+    issues of the last turn; everything else comes from `state`.
 
     Raises:
         TypeError: An argument is of another type.

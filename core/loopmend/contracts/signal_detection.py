@@ -63,7 +63,7 @@ IMPLICITLY_STUCK: Final = Stuck(request=HumanIntervention("Implicit stuck signal
 def detect_meta_signal(output: str, config: DetectionConfig | None = None) -> MetaSignal | None:
     """Return the meta-signal in `output`, or `None`.
 
-    Tags win over phrases, and the order of kinds decides, not the place in the text:
+    Tags win over phrases. The order of kinds decides, not the place in the text:
     answer, uncertain, stuck, yield, thinking; then stuck and uncertain phrases.
 
     Raises:

@@ -53,7 +53,7 @@ class AttemptSummary:
     description: str
     """What was tried."""
     outcome: str = ""
-    """What came of it; the contract always leaves it empty."""
+    """The outcome; the contract always leaves it empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Answer:
     """
 
     content: str
-    """The answer, without the caveats that were taken out of it."""
+    """The answer, without its caveats."""
     confidence: float = DEFAULT_CONFIDENCE
     """From 0 to 1, rounded to a 32-bit float; 0.8 where none or no number is given."""
     caveats: tuple[str, ...] = ()
@@ -138,14 +138,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Uncertain:
-    """The model doubts.
+    """The model is uncertain.
 
     >>> Uncertain(missing_information=("the year",)).partial_answer is None
     True
     """
 
     partial_answer: str | None = None
-    """What it can say all the same; the whole text when only a phrase was recognised."""
+    """The partial answer; the whole text if only a phrase matched."""
     missing_information: tuple[str, ...] = ()
     """What it does not know."""
     would_help: tuple[str, ...] = ()
@@ -163,7 +163,7 @@ class Stuck:
     """
 
     attempts: tuple[AttemptSummary, ...] = ()
-    """What it has tried."""
+    """The attempts that it reports."""
     hypothesis: str | None = None
     """Why it thinks it is stuck."""
     request: StuckRequest = HumanIntervention("Agent is stuck")
@@ -197,7 +197,7 @@ class Thinking:
     """
 
     direction: str
-    """Where its thoughts are going."""
+    """The direction of its thoughts."""
     estimated_steps: int | None = None
     """How many steps it expects to need."""
     _: KW_ONLY

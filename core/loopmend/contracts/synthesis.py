@@ -144,8 +144,7 @@ def synthesize_task_state(input: TaskStateInput) -> TaskOperatingState:
 def extract_echo_fragments(messages: Iterable[str]) -> tuple[str, ...]:
     """Return the phrases of eight or more words in a model's messages.
 
-    Their return in the user's next message suggests that the model is being read its
-    own words.
+    If they return in the user's next message, the user probably quotes the model.
 
     Raises:
         TypeError: `messages` is one `str`, or holds something else than `str`.
@@ -164,8 +163,8 @@ def extract_echo_fragments(messages: Iterable[str]) -> tuple[str, ...]:
 def assess_declared_action(user_content: str) -> DeclaredAction | None:
     """Return the action that a message declares, if any.
 
-    Verbs are found anywhere in the lower-cased text, also inside other words; their
-    order in `ACTION_VERBS` decides, not their place in the text.
+    It finds verbs anywhere in the lower-cased text, even inside other words; their order
+    in `ACTION_VERBS` decides, not their place in the text.
 
     Raises:
         TypeError: `user_content` is not a `str`.

@@ -49,7 +49,7 @@ class RetrievalMetrics:
     budget_utilization: float = 0.0
     """Share of the retrieval budget that was used, 0 to 1."""
     tiers: MemoryTierBreakdown | None = None
-    """Where they were found, if that is known."""
+    """Where retrieval found them, if known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class DecompositionProposal:
     rationale: str = ""
     """Why."""
     utility_margin: float = 0.0
-    """By how much it prefers that."""
+    """By how much it prefers delegation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +97,15 @@ class DeclaredAction:
     text: str = ""
     """The sentence it stands in."""
     high_consequence: bool = False
-    """Whether it could do lasting harm."""
+    """Whether the action could do lasting harm."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskStateInput:
     """What the host knows before a turn.
 
-    Every field but the message may be left out; what is left out counts as zero,
-    empty or unknown, so that the planner is never bolder than the host was informed.
+    You may leave out every field but the message. A missing field counts as zero,
+    empty or unknown, so the planner never assumes more than the host knows.
 
     >>> TaskStateInput("hello", intents=["Execution"]).intents
     ('Execution',)
@@ -114,9 +114,9 @@ class TaskStateInput:
     user_content: str
     """The user's message."""
     intents: Sequence[str] = ()
-    """Names of the intents that were recognised; compared without case."""
+    """The names of the recognised intents, in any case."""
     authority: str = ""
-    """Who speaks, such as `Creator` or `Peer`; only creators may have things composed."""
+    """Who speaks, such as `Creator` or `Peer`; the planner composes only for creators."""
     retrieval_metrics: RetrievalMetrics | None = None
     """How well memory retrieval went, if there was any."""
     tool_search_stats: ToolSearchStats | None = None
@@ -134,7 +134,7 @@ class TaskStateInput:
     matching_skill_count: int = 0
     """How many skills match the message."""
     missing_skills: Sequence[str] = ()
-    """Skills that would be useful but are not there."""
+    """Skills that would be useful but are missing."""
     remaining_budget_tokens: int = 0
     """Tokens left after the system prompt."""
     provider_breaker_open: bool = False
@@ -144,9 +144,9 @@ class TaskStateInput:
     decomposition_proposal: DecompositionProposal | None = None
     """What a decomposition gate recommends, if there is one."""
     explicit_specialist_workflow: bool = False
-    """Whether the user asked for a specialist in so many words."""
+    """Whether the user explicitly asked for a specialist."""
     named_tool_match: bool = False
-    """Whether the user named a tool; not read by the contract."""
+    """Whether the user named a tool; the contract does not read it."""
     recent_response_skeletons: Sequence[str] = ()
     """Structure of the latest replies, oldest first, such as `narrative+question`."""
     recent_user_message_lengths: Sequence[int] = ()
@@ -154,11 +154,11 @@ class TaskStateInput:
     self_echo_fragments: Sequence[str] = ()
     """Phrases out of the latest replies, see `extract_echo_fragments`."""
     declared_action: DeclaredAction | None = None
-    """What the user declares to do; looked for in the message when left out."""
+    """The action that the user declares; found in the message if left out."""
     previous_turn_had_protocol_issues: bool = False
     """Whether the last turn broke the tool protocol."""
     normalization_retry_streak: int = 0
-    """How often in a row it was corrected; not read by the contract."""
+    """How often in a row it was corrected; the contract does not read it."""
 
     def __post_init__(self) -> None:
         for name in ("user_content", "authority", "inference_mode"):

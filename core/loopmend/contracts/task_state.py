@@ -89,7 +89,7 @@ class ToolFit:
     high_relevance_count: int = 0
     """How many of them are highly relevant."""
     token_savings: int = 0
-    """How many tokens it saved to offer only some."""
+    """How many tokens it saved to offer only some tools."""
     mcp_available: bool = False
     """Whether any tool of an MCP server is at hand."""
 
@@ -109,7 +109,7 @@ class RosterFit:
     fit_names: Sequence[str] = ()
     """Their names."""
     explicit_workflow: bool = False
-    """Whether the user asked for a specialist in so many words."""
+    """Whether the user explicitly asked for a specialist."""
 
     def __post_init__(self) -> None:
         freeze_texts(self, "fit_names")
@@ -128,7 +128,7 @@ class SkillFit:
     matching_count: int = 0
     """How many of them match the message."""
     missing_skills: Sequence[str] = ()
-    """Skills that would be useful but are not there."""
+    """Skills that would be useful but are missing."""
 
     def __post_init__(self) -> None:
         freeze_texts(self, "missing_skills")
@@ -155,7 +155,7 @@ class BehavioralHistory:
     echo_fragment: str | None = None
     """The first such phrase, when the share is high."""
     variation_hint: str | None = None
-    """What to tell the model against repetition or echo."""
+    """A hint for the model against repetition or echo."""
 
 
 @dataclass(frozen=True, slots=True)

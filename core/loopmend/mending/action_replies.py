@@ -45,16 +45,18 @@ def new_id() -> str:
     return f"call_{uuid.uuid4().hex}"
 
 
-def is_clean(reply: Reply, tools: Toolbox, answers: Collection[str] | None = None) -> bool:
-    """Tell quickly whether a reply is one that mending would use as it is.
+def is_clean(
+    reply: Reply, tools: Toolbox, answers: Collection[str] | None = None, *, taken: bool = False
+) -> bool:
+    """Tell quickly whether mending would use a reply as it is.
 
-    Most are: nothing but calls that fit, or plain prose. What takes a second look is not.
+    This is true for most replies: only calls that fit, or plain prose. If in doubt, it is false.
 
     Args:
         reply: The reply.
         tools: The available tools.
-        answers: Which of them give the answer, as for `Mending`; what should be an answer takes a
-            second look.
+        answers: The tools that give the answer, as for `Mending`; an answer is never clean.
+        taken: Whether the host took the answer already; then only the rest counts.
 
     >>> from loopmend.reading import Toolbox
     >>> is_clean(Reply("It is in Norway."), Toolbox(["search"])), is_clean(Reply(""), Toolbox([]))
@@ -64,11 +66,12 @@ def is_clean(reply: Reply, tools: Toolbox, answers: Collection[str] | None = Non
     if reply.broken_calls or (reply.finish_reason and is_unusual(reply.finish_reason)):
         return False
     if not calls:
-        return answers is None and is_plain(text)
+        return taken or (answers is None and is_plain(text))
     for call in calls:
-        if (answers and call.name in answers) or not fits(call.name, call.arguments, tools):
+        is_answer = answers is not None and call.name in answers
+        if not (taken if is_answer else fits(call.name, call.arguments, tools)):
             return False
-    return text == "" and _have_ids(calls)
+    return (taken or text == "") and _have_ids(calls)
 
 
 def read_action_reply(
@@ -86,6 +89,10 @@ def read_action_reply(
         form: How the model was asked to write.
         config: How to read.
         corrected: What the model was told last, if it was corrected.
+
+    >>> said = Reply('{"type": "final", "content": "Norway"}')
+    >>> read_action_reply(said, None, "json", ReadingConfig()).actions[0].content
+    'Norway'
     """
     if reply.error is not None:
         return _failed(P.MALFORMED, "The provider could not decode the call.", (0, 0))
@@ -231,7 +238,7 @@ def to_be_made(
 
 
 def beside(text: str, turn: Turn) -> str:
-    """Return what is said beside a call, without what wrapped it.
+    """Return the text beside a call, without the call's markup.
 
     >>> from loopmend import read_turn
     >>> text = '{"name": "search", "arguments": {}}'

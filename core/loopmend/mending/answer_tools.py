@@ -69,17 +69,29 @@ def read_tool_answer(
 def _written(reply: Reply, answers: Mapping[str, Schema], tools: Toolbox, id: str) -> ToolAnswer:
     """Return the answer that a reply writes as JSON, or tell which tool takes it."""
     span = (0, len(reply.text))
-    for name, schema in answers.items():
-        reading = read_json(reply.text, schema)
-        if reading.ok and isinstance(reading.data, dict):
-            message = f"The model wrote its answer as text, without calling `{name}`."
-            failure = Failure(P.TEXTUAL_CALL, message, span, name)
-            return ToolAnswer(reading, (NativeCall(name, reading.data, id),), None, failure)
+    readings = {name: read_json(reply.text, schema) for name, schema in answers.items()}
+    fitting = [n for n, each in readings.items() if each.ok and isinstance(each.data, dict)]
+    least = min((_loss(readings[name], answers[name]) for name in fitting), default=None)
+    best = [name for name in fitting if _loss(readings[name], answers[name]) == least]
+    if len(best) == 1:
+        (name,) = best
+        message = f"The model wrote its answer as text, without calling `{name}`."
+        failure = Failure(P.TEXTUAL_CALL, message, span, name)
+        reading = readings[name]
+        return ToolAnswer(reading, (NativeCall(name, reading.data, id),), None, failure)
     names = ", ".join(f"`{name}`" for name in answers)
     taken = "; ".join(signature(tools.tools[name]) for name in answers)
     message = f"The reply does not give its answer by calling {names}."
     words = f"Give your answer by calling {names}. Signature: {taken}."
     return _refused(Failure(P.NO_ACTION, message, span), words)
+
+
+def _loss(reading: JsonReading, schema: Schema) -> tuple[int, bool]:
+    """Return how many keys of a value a schema drops, and whether the value had to be repaired."""
+    known = schema.checker.resolved(schema.json)
+    open_ = "properties" not in known or known.get("additionalProperties")
+    dropped = () if open_ else reading.data.keys() - known["properties"].keys()
+    return len(dropped), reading.fidelity != "exact"
 
 
 def _refused(failure: Failure, words: str) -> ToolAnswer:

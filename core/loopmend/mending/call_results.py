@@ -28,13 +28,13 @@ class CallResult:
 
     name: str
     arguments: Any
-    """As the tool got them; anything that JSON or `repr` can tell apart."""
+    """The tool's arguments; any values that JSON or `repr` can distinguish."""
     result: str
-    """What the tool returned, as the model saw it."""
+    """The tool's result, as the model saw it."""
     failed: bool = False
     """Whether the host marks the result as an error."""
     handoff: str | None = None
-    """Who takes over, if the call hands the work to another agent; its reason may vary."""
+    """The agent that takes over, if the call hands the work over; the reason may vary."""
 
     def call(self) -> tuple[str, str]:
         """Return a key that is equal for equal calls, whatever came of them."""

@@ -13,7 +13,7 @@ from typing import Final
 from loopmend.contracts.actions import ToolCall
 from loopmend.mending.corrections import signature, written
 from loopmend.mending.messages import Message, NativeCall
-from loopmend.reading.tools import Tools, toolbox_of
+from loopmend.reading.tools import Tools, ToolSpec, toolbox_of
 
 __all__ = ["constrained"]
 
@@ -31,7 +31,7 @@ _LONGEST_QUESTION: Final = 1000
 def constrained(messages: Sequence[Message], tools: Tools) -> list[Message]:
     """Return a conversation for a model that replies by `action_schema`.
 
-    When a call has returned the same result twice, it adds a request to answer.
+    If a call has returned the same result twice, it adds a request to answer.
 
     >>> asked = [Message("user", "Where is Oslo?"),
     ...          Message("assistant", calls=(NativeCall("search", {"query": "Oslo"}, "1"),)),
@@ -83,9 +83,17 @@ def _tools(tools: Tools) -> str:
     specs = [] if toolbox is None else list(toolbox.tools.values())
     lines = []
     for spec in specs:
-        about = " ".join(spec.description.split())[:_LONGEST_ABOUT]
+        about = " ".join(_about(spec).split())[:_LONGEST_ABOUT]
         lines.append(f"- {signature(spec)}{f': {about}' if about else ''}")
     return "\n".join([_INTRODUCTION, *lines, _FORM]) if lines else _FORM
+
+
+def _about(spec: ToolSpec) -> str:
+    """Return what a tool does, without its signature: LlamaIndex writes that on the first line."""
+    first, _, rest = spec.description.partition("\n")
+    taken = first.partition("->")[0].rstrip()
+    is_signature = taken.startswith(f"{spec.name}(") and taken.endswith(")")
+    return rest if is_signature and rest.strip() else spec.description
 
 
 def _written(call: NativeCall) -> str:

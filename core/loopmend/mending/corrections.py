@@ -79,14 +79,14 @@ def correction(
     question: str = "",
     answer_label: str = "Final Answer",
 ) -> str:
-    r"""Return what to tell a model about a failed reply.
+    r"""Return the correction of a failed reply.
 
     Args:
-        failure: What is wrong with it.
-        form: The form that the model was asked for.
+        failure: What is wrong with the reply.
+        form: The form that you asked the model for.
         tools: The available tools, if known.
-        question: What the user asked; it may fill in an example.
-        answer_label: How a ReAct prompt labels the answer.
+        question: The user's question; it may fill in an example.
+        answer_label: The ReAct prompt's label for the answer.
 
     >>> from loopmend import read_turn
     >>> search = {"name": "search", "parameters": {"properties": {"query": {"type": "string"}},

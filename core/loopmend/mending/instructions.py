@@ -28,7 +28,7 @@ _LONGEST_REASON: Final = 500
 
 
 def form_instructions(form: Literal["react", "json"], tools: Iterable[str] | None = None) -> str:
-    """Return what to tell a model about the form to write in.
+    """Return the instructions for the form in which to write.
 
     Args:
         form: ReAct text, or one JSON object.
@@ -42,7 +42,7 @@ def form_instructions(form: Literal["react", "json"], tools: Iterable[str] | Non
 
 
 def parser_correction(reason: str, form: str = "") -> str:
-    r"""Return what to tell a model about a reply that a parser of somebody else's refuses.
+    r"""Return the correction of a reply that another parser refuses.
 
     Args:
         reason: What the parser says.
@@ -56,7 +56,7 @@ def parser_correction(reason: str, form: str = "") -> str:
 
 
 def cut_reason(reason: str) -> str:
-    """Return what a parser says, not longer than a model or a listener needs it.
+    """Shorten a parser's message to the length that a model or a listener needs.
 
     >>> len(cut_reason("x" * 1000))
     502

@@ -7,7 +7,7 @@ that was written as text; constrain the provider's decoding; ask in words; end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -26,9 +26,9 @@ from loopmend.mending.loops import answer_from
 from loopmend.mending.messages import Message, Reply, refused_messages
 from loopmend.mending.policy import RetryPolicy
 from loopmend.mending.provider_errors import is_protocol_error, refuses_schema
-from loopmend.mending.requests import asks_to_see
+from loopmend.mending.quotations import Quotations
 from loopmend.mending.schemas import action_schema, value_schema
-from loopmend.mending.standing import standing
+from loopmend.mending.standing import insisted, standing
 from loopmend.mending.steps import Ask, Done, GaveUp, Retry, Step
 from loopmend.mending.value_corrections import value_correction
 from loopmend.mending.value_replies import read_value_reply
@@ -47,7 +47,7 @@ _NO_CALL: Final = Failure(FailurePattern.NO_ACTION, "The reply calls no tool.", 
 
 
 class Mending:
-    r"""Decides about the replies to one question, until one can be used or it gives up.
+    r"""Decides about the replies to one question, until one is usable or it gives up.
 
     >>> mending = Mending(["search"], form="react")
     >>> _ = mending.start("Where is Oslo?")
@@ -57,7 +57,7 @@ class Mending:
     >>> mending.reply(Reply("Final Answer: in Norway")).turn.actions[0].content
     'in Norway'
 
-    With a schema it asks for a value:
+    With a schema, it asks for a value:
 
     >>> mending = Mending(schema=dict[str, int])
     >>> _ = mending.start("How many people live in Oslo?")
@@ -86,12 +86,12 @@ class Mending:
         Args:
             tools: The available tools, as for `read_turn`; `None` if they are unknown.
             form: How the model was asked to write.
-            schema: What value you asked for, as for `read_json`; then a reply is that value, or
-                calls to the tools, if there are any.
-            answers: Which of the tools give the answer, and the schema of each one's arguments;
-                then a reply calls tools, or gives the answer by calling one of these.
+            schema: The schema of the value that you asked for, as for `read_json`; a reply is then
+                that value, or calls to the tools, if there are any.
+            answers: The tools that give the answer, each with the schema of its arguments; a reply
+                then calls other tools, or gives the answer by calling one of these.
             needs_call: Whether the model has to call a tool.
-            policy: How far to go.
+            policy: How often and how to ask again.
             config: How to read.
             can_constrain: Whether the provider can decode by a schema.
             answer_label: How a ReAct prompt labels the answer.
@@ -110,7 +110,7 @@ class Mending:
         self._answer_label = answer_label
         self._new_id = new_id
         self._question = ""
-        self._sees = False
+        self._quotations = Quotations()
         self._after_result = False
         self._silent = False
         self._attempt = 0
@@ -123,24 +123,32 @@ class Mending:
         self._reading: JsonReading | None = None
 
     def start(
-        self, question: str = "", *, after_tool_result: bool = False, holds_more: bool = False
+        self,
+        question: str = "",
+        *,
+        conversation: Iterable[Message] = (),
+        after_tool_result: bool = False,
+        holds_more: bool = False,
     ) -> Ask:
-        """Return what to ask at first.
+        """Return the first step: ask the model.
 
         Args:
-            question: The user's last message. It tells whether a call is only to be shown.
-            after_tool_result: Whether a tool's result comes last: a model that says nothing then is
-                asked for the answer once, and may finish so; it sees other refused replies again.
-            holds_more: Whether the conversation holds more than words and calls, such as a picture:
-                the one for a model that decodes by the schema of actions could not show it.
+            question: The user's last message. It shows whether the user only wants to see a call.
+            after_tool_result: Whether the conversation ends with a tool's result. If the model then
+                says nothing, the loop asks once for the answer and accepts more silence; the model
+                sees its other refused replies.
+            holds_more: Whether the conversation contains more than words and calls, such as a
+                picture, which the model would not see if it decoded by the schema of actions.
+            conversation: The conversation so far, which the loop reads only if the model writes a
+                call as text: a call that a user or a tool wrote before is a quotation.
         """
         self._question = question
         self._after_result = after_tool_result
-        # Who may only call or answer under a schema would call what the user only wants to see.
-        names = () if self.tools is None else self.tools.tools
-        self._sees = self.wanted is None and asks_to_see(question, names)
-        lost = holds_more and self.wanted is None
-        self.can_constrain = self.can_constrain and not (self._sees or lost)
+        if self.wanted is None:
+            names = () if self.tools is None else self.tools.tools
+            self._quotations = Quotations(question, names, conversation)
+            # Who may only call or answer under a schema would call what the user wants to see.
+            self.can_constrain = self.can_constrain and not (self._quotations.wanted or holds_more)
         self._constraining = self.policy.constrain == "always" and self.can_constrain
         return Ask(schema=self._schema())
 
@@ -149,10 +157,10 @@ class Mending:
 
         Args:
             reply: The reply.
-            read: What a parser has read already, with the same tools and `config`.
-            words: A correction in place of ours, if the answer does not fit.
+            read: The turn, if you have already read the reply with the same tools and `config`.
+            words: A correction instead of ours, if the answer does not fit.
         """
-        if self.wanted is not None and not self._calls_tools(reply):
+        if self.wanted is not None and not (self.tools and reply.calls_any(self.tools.tools)):
             return self._valued(reply)
         step = self._judged(reply, read)
         if isinstance(step, Done) and (self._answers or self._needs_call):
@@ -160,12 +168,12 @@ class Mending:
         return step
 
     def accept(self, turn: Turn | None = None) -> Done:
-        """Use a reply as it is, because your own parser takes it or nothing is wrong with it."""
+        """Use a reply as it is, because your own parser accepts it or nothing is wrong with it."""
         refused = tuple(self.refused)
         return Done(turn or Turn(), refused=refused, outcome="mended" if refused else "clean")
 
     def raised(self, error: Exception) -> Step | None:
-        """Say what to do about an exception in place of a reply; `None` if you should raise it."""
+        """Say what to do about an exception instead of a reply; `None` if you should raise it."""
         if self._constraining and refuses_schema(error):
             return self.unconstrained()
         if is_protocol_error(error) and FailurePattern.MALFORMED in self.policy.patterns:
@@ -173,25 +181,21 @@ class Mending:
         return None
 
     def _judged(self, reply: Reply, read: Turn | None) -> Step:
-        unread = self._constraining or reply.error is not None or is_unusual(reply.finish_reason)
-        turn = self._read(reply) if read is None or unread else read
+        turn = read
+        if turn is None or self._constraining or reply.error or is_unusual(reply.finish_reason):
+            turn = self._read(reply)
         if turn.failure is None:
             return self._done(reply, turn)
         if turn.failure.pattern not in self.policy.patterns:
             return self.accept()
-        if self.may_use(turn):
+        if turn.fidelity == "salvaged" and self._may_make(turn):
             return self._done(reply, turn)
         if self._is_silent(turn.failure):
             self._silent = True
             return self.refuse(reply, turn.failure, _SILENT + answer_from(self._question))
-        if self.shows(reply, turn.failure):
+        if self._shows(reply, turn, turn.failure):
             return self.accept(Turn((FinalAnswer(reply.text),)))
         return self.refuse(reply, turn.failure)
-
-    def _calls_tools(self, reply: Reply) -> bool:
-        """Tell whether a reply calls tools instead of giving the value."""
-        known = {} if self.tools is None else self.tools.tools
-        return any(call.name in known for call in (*reply.calls, *reply.broken_calls))
 
     def _valued(self, reply: Reply) -> Step:
         """Say what to do about a reply that should be a value."""
@@ -205,13 +209,14 @@ class Mending:
         done = self.accept(found.turn)
         return replace(done, calls=found.calls, content=found.content, reading=found.reading)
 
-    def shows(self, reply: Reply, failure: Failure) -> bool:
-        """Tell whether a text that fails is the answer: the user asked to see a call.
+    def _shows(self, reply: Reply, turn: Turn, failure: Failure) -> bool:
+        """Tell whether a failed text is the answer: the user asked to see a call, or it is quoted.
 
-        To ask again would push the model to make it.
+        Asking again would push the model to make that call.
         """
-        written = self.form == "native" and not (reply.calls or reply.broken_calls or reply.error)
-        return written and self._sees and failure.pattern is not FailurePattern.EMPTY
+        if self.form != "native" or reply.calls or reply.broken_calls or reply.error:
+            return False
+        return failure.pattern is not FailurePattern.EMPTY and self._quotations.hold(turn)
 
     def _is_silent(self, failure: Failure) -> bool:
         """Tell whether a model says nothing after a tool's result, and was not asked for more yet.
@@ -221,24 +226,21 @@ class Mending:
         empty = failure.pattern is FailurePattern.EMPTY and not self.refused
         return empty and self._after_result and self.wanted is None
 
-    def may_use(self, turn: Turn) -> bool:
-        """Tell whether a turn can be used: it did not fail, or holds calls that may be made."""
-        return turn.failure is None or (turn.fidelity == "salvaged" and self._may_make(turn))
-
     def refuse(self, reply: Reply, failure: Failure, words: str | None = None) -> Ask | GaveUp:
         """Say what to do about a reply that cannot be used; your own parser may say so, too.
 
         Args:
             reply: The reply.
             failure: What is wrong with it.
-            words: A correction in place of ours.
+            words: A correction instead of ours.
         """
         self.refused.append(failure)
         # Of a reply that nobody can see whole, nobody can tell whether it is the same.
         again = reply.said() in self._heard and not reply.holds_more
         self._heard.append(reply.said())
-        # Who repeats it word for word, although it was not shown it again, will go on doing so.
-        if self._attempt >= self.policy.max_retries or (again and self._dropped):
+        # Who declines, or repeats what it was not shown again word for word, goes on doing so.
+        ends = (again and self._dropped) or reply.declines
+        if ends or self._attempt >= self.policy.max_retries:
             return self._gave_up(reply, failure, own=words is not None)
         self._attempt += 1
         after = self._after_result and not self._constraining  # a schema wants few words
@@ -270,15 +272,17 @@ class Mending:
             turn = read_contract_reply(reply.text, self.tools, may_be_empty=may_be_empty)
             if turn is not None:
                 return turn
-        salvage = self.form == "native" and bool(self.policy.salvage)
-        config = replace(self._config, salvage=salvage, after_tool_result=may_be_empty)
         corrected = self.refused[-1] if self.refused else None
+        again = bool(self._heard) and reply.said() == self._heard[-1]
+        meant = "\n".join((self._question, *insisted(reply, corrected if again else None)))
+        config = replace(self._config, after_tool_result=may_be_empty, question=meant)
+        config = replace(config, salvage=self.form == "native" and bool(self.policy.salvage))
         return read_action_reply(reply, self.tools, self.form, config, corrected)
 
     def _may_make(self, turn: Turn) -> bool:
         """Tell whether calls that were written as text may be made."""
         allowed = all(self.policy.may_make(call.name) for call in calls_in(turn))
-        return allowed and (turn.dialect == "native" or not self._sees)
+        return allowed and (turn.dialect == "native" or not self._quotations.hold(turn))
 
     # -- what comes of it
 
@@ -318,17 +322,15 @@ class Mending:
         said = "" if self._constraining and reply.text.lstrip().startswith("{") else reply.text
         # What somebody's own parser refuses is refused.
         stands = "" if own else standing(reply, failure, self.form)
-        refused, cause = tuple(self.refused), reply.error
-        return GaveUp(failure, self._attempt, said.strip(), refused, cause, self._reading, stands)
+        told = self._attempt, said.strip(), tuple(self.refused), reply.error
+        return GaveUp(failure, *told, self._reading, stands)
 
     # -- asking again
 
     def _schema(self) -> Mapping[str, Any] | None:
-        if not self._constraining:
-            return None
-        if self.wanted is not None:
+        if self._constraining and self.wanted is not None:
             return value_schema(self.wanted)
-        return action_schema(self.tools, ask_user=False)
+        return action_schema(self.tools, ask_user=False) if self._constraining else None
 
     def _retry(self, failure: Failure, words: str | None) -> Retry:
         return Retry(self._attempt, failure.pattern.value, failure.message, words)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Union
 
-from loopmend._arguments import require_int
+from loopmend._arguments import names_in, require_int
 from loopmend.mending.call_results import CallResult, cut, found_with, in_brief, useful
 
 __all__ = ["GoOn", "LoopDecision", "LoopKind", "LoopPolicy", "Nudge", "Stop", "answer_from"]
@@ -14,8 +14,8 @@ __all__ = ["GoOn", "LoopDecision", "LoopKind", "LoopPolicy", "Nudge", "Stop", "a
 _LONGEST_QUESTION: Final = 500
 
 LoopKind = Literal["repeat", "failing", "handoff"]
-"""How a run goes in circles: the same call with the same result, one failure after another, or the
-work handed back and forth."""
+"""How a run goes in circles: the same call with the same result, repeated failures, or agents that
+hand the work back and forth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class GoOn:
     """
 
     repeats: int
-    """How often the run has made the latest call without progress."""
+    """How often the run has made its latest call without progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ LoopDecision = Union[GoOn, Nudge, Stop]
 
 @dataclass(frozen=True, slots=True)
 class LoopPolicy:
-    """Decides from the calls of a run whether it goes in circles.
+    """Decides from a run's calls whether it goes in circles.
 
-    A call is a repeat if its name, its arguments and its result are the same as last time. Anything
-    new in between, a call or a result, is progress: the count starts again. So polling counts only
-    while nothing changes. Handing the work to the same agent again is a repeat whatever the reason.
-    A tool that keeps failing counts with other arguments, too, but for its first retry.
+    A call is a repeat if its name, arguments and result are the same as last time. Any new call or
+    result in between is progress: the count starts again. So polling counts only while nothing
+    changes. Handing the work to the same agent again is a repeat, whatever the reason. A tool that
+    keeps failing counts even with other arguments, except for its first retry.
 
     >>> polls = [CallResult("status", {}, f"{percent} %") for percent in range(9)]
     >>> LoopPolicy().decide(polls)
@@ -86,15 +86,15 @@ class LoopPolicy:
     warn_after: int = 2
     """Repeats before the model is warned."""
     stop_after: int | None = None
-    """Repeats before the run ends; never by default, because polling and scrolling repeat, too."""
+    """Repeats before the run ends; by default it never does, because polling repeats calls, too."""
     window: int = 30
     """How many of the latest calls count."""
     exclude_tools: Collection[str] = field(default_factory=frozenset)
     """Tools that may repeat freely."""
 
     def __post_init__(self) -> None:
-        for name in ("warn_after", "window"):
-            require_int(getattr(self, name), name)
+        require_int(self.warn_after, "warn_after")
+        require_int(self.window, "window", 1)
         if self.stop_after is not None:
             require_int(self.stop_after, "stop_after")
         last = self.warn_after if self.stop_after is None else self.stop_after
@@ -102,14 +102,18 @@ class LoopPolicy:
             given = f"warn_after={self.warn_after} and stop_after={self.stop_after}"
             msg = f"expected 1 < warn_after <= stop_after, not {given}"
             raise ValueError(msg)
-        object.__setattr__(self, "exclude_tools", frozenset(self.exclude_tools))
+        object.__setattr__(self, "exclude_tools", names_in(self.exclude_tools, "exclude_tools"))
 
-    def decide(self, calls: Sequence[CallResult], question: str = "") -> LoopDecision:
+    def decide(
+        self, calls: Sequence[CallResult], question: str = "", *, answer_label: str = ""
+    ) -> LoopDecision:
         """Go on, nudge the model, or stop.
 
         Args:
             calls: The calls of this run, oldest first.
-            question: What the user asked; a nudge repeats it.
+            question: The user's question; a nudge repeats it.
+            answer_label: The prompt's label for the answer, if the model writes labels; without a
+                reminder, the model would omit it.
         """
         recent = [call for call in calls[-self.window :] if call.name not in self.exclude_tools]
         if not recent:
@@ -124,7 +128,7 @@ class LoopPolicy:
         if repeats < self.warn_after:
             return GoOn(repeats)
         if self.stop_after is None or repeats < self.stop_after:
-            return Nudge(last, repeats, _nudge(last, repeats, kind, question), kind)
+            return Nudge(last, repeats, _nudge(last, repeats, kind, question, answer_label), kind)
         return Stop(last, repeats, _stopped(recent, repeats, kind), kind)
 
 
@@ -155,7 +159,7 @@ def _failures(recent: Sequence[CallResult]) -> int:
     return count
 
 
-def _nudge(last: CallResult, repeats: int, kind: LoopKind, question: str) -> str:
+def _nudge(last: CallResult, repeats: int, kind: LoopKind, question: str, label: str) -> str:
     # The instruction stands last, with the question: that is what models follow.
     if kind == "handoff":
         return (
@@ -163,16 +167,26 @@ def _nudge(last: CallResult, repeats: int, kind: LoopKind, question: str) -> str
             f"Do not hand it over again. {answer_from(question)}"
         )
     name = in_brief(last.name)
-    waiting = "Go on only if you are waiting for that to change."
     if kind == "failing" or last.fails():
         # Who is told to answer after an error makes an answer up.
         instead = "fix what its last error names, or tell the user what you could not do and why."
         if kind == "failing":
             return f"{name} failed {repeats + 1} times in a row. Now {instead}"
+        waiting = "Go on only if you are waiting for that to change."
         return f"{name} failed {repeats} times in the same way. {waiting} If not, {instead}"
     return (
-        f"You called {name} {repeats} times with the same arguments and got the same result, so "
-        f"you have it. {waiting} If not: {answer_from(question)}"
+        f"You called {name} {repeats} times with the same arguments and got the same result each "
+        f"time. Do not call it again unless you are waiting for a change. "
+        f"{_tell_the_results(label)}"
+    )
+
+
+def _tell_the_results(label: str) -> str:
+    # A model that is shown the question last repeats it; one that finds nothing makes something up.
+    begin = f'Begin with "{label}:" and tell' if label else "Tell"
+    return (
+        f"{begin} the user what the results say. "
+        "If they say that something does not exist, tell the user that it does not exist."
     )
 
 

@@ -34,9 +34,9 @@ def calls_made(
     """Return the latest answered calls since the user's last message, oldest first.
 
     Args:
-        asked: The user's last message; `None` if it is no longer there.
+        asked: The user's last message; `None` if the conversation no longer contains it.
         messages: The conversation after it.
-        known: What was known before; a summary takes calls out of the messages.
+        known: The calls known before, because a summary may remove calls from the messages.
         window: How many calls to keep.
 
     >>> from loopmend.mending import NativeCall

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -24,7 +25,7 @@ class NativeCall:
 
     name: str
     arguments: Any
-    """An object, or the text that arrived instead."""
+    """An object, or the text that arrived instead of one."""
     id: str | None = None
 
 
@@ -41,13 +42,13 @@ class Message:
     calls: tuple[NativeCall, ...] = ()
     """The assistant's calls."""
     call_id: str | None = None
-    """Which call a tool's message answers."""
+    """The call that a tool's message answers."""
     failed: bool = False
     """Whether a tool's message is an error."""
     name: str | None = None
-    """Which agent speaks, where several do."""
+    """The agent that speaks, if there are several."""
     id: str | None = None
-    """What the host calls the message."""
+    """The host's id of the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +63,13 @@ class Reply:
     calls: tuple[NativeCall, ...] = ()
     """The calls that the client decoded."""
     broken_calls: tuple[NativeCall, ...] = ()
-    """The calls that it could not decode, with their arguments as text."""
+    """The calls that the client could not decode, with their arguments as text."""
     finish_reason: str | None = None
     """Why the provider says it stopped."""
     error: Exception | None = None
     """What the provider raised instead of a reply."""
     holds_more: bool = False
-    """Whether it holds more than words and calls, such as an image or a refusal."""
+    """Whether the reply contains more than words and calls, such as an image or a refusal."""
 
     @property
     def is_text(self) -> bool:
@@ -79,7 +80,18 @@ class Reply:
         """
         beside = self.calls or self.broken_calls or self.error or self.holds_more
         reason = self.finish_reason
-        return not (beside or is_unusual(reason) or is_declined(reason))
+        return not (beside or (reason and (is_unusual(reason) or is_declined(reason))))
+
+    @property
+    def declines(self) -> bool:
+        """Whether it says nothing, because the model or a filter refused, or holds only a picture.
+
+        >>> Reply(finish_reason="content_filter").declines, Reply("").declines
+        (True, False)
+        """
+        if self.calls or self.broken_calls or self.error or self.text.strip():
+            return False
+        return self.holds_more or is_declined(self.finish_reason)
 
     def read(self, tools: Toolbox | None, protocol: Protocol, config: ReadingConfig) -> Turn:
         """Read what it asks for, see `read_response`.
@@ -96,6 +108,14 @@ class Reply:
             protocol=protocol,
             config=config,
         )
+
+    def calls_any(self, names: Container[str]) -> bool:
+        """Tell whether it calls one of these tools, decoded or not.
+
+        >>> Reply(calls=(NativeCall("search", {}),)).calls_any({"search"})
+        True
+        """
+        return any(call.name in names for call in (*self.calls, *self.broken_calls))
 
     def said(self) -> tuple[Any, ...]:
         """Return a key that is equal for replies that are the same word for word."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, Union
 
-from loopmend._arguments import require_int
+from loopmend._arguments import names_in, require_int, require_several
 from loopmend.contracts.normalization import MAX_NORMALIZATION_RETRIES
 from loopmend.mending.messages import Reply
 from loopmend.reading.tools import Toolbox
@@ -23,7 +23,7 @@ _SHOW: Final = ("calls", "after_result", True, False)
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How far to go to get a usable reply.
+    """How often and how to ask for a usable reply.
 
     >>> RetryPolicy(salvage=["search"]).may_make("search"), RetryPolicy(salvage=False).salvage
     (True, False)
@@ -37,17 +37,14 @@ class RetryPolicy:
     """When to have the provider decode by a JSON schema, if it can: from the first retry on, always
     or never."""
     show_refused: bool | Literal["calls", "after_result"] = "after_result"
-    """Whether the model sees the refused reply, followed by the correction: never, always, if it
-    made calls, or if it follows a tool's result; calls that it sees get their answers. At the first
-    step models repeat what they see; after a result they go on from it (`live.obedience`)."""
+    """Whether the model sees its refused reply before the correction: never, always, if the reply
+    made calls, or if it follows a tool's result. Each call that the model sees gets an answer. At
+    the first step models repeat what they see; after a result they do better (`live.obedience`)."""
     patterns: Collection[FailurePattern] = frozenset(FailurePattern)
-    """Which failures to act on; a reply with any other failure is used as it is."""
+    """The failures to act on; a reply with any other failure is used as it is."""
 
     def __post_init__(self) -> None:
-        require_int(self.max_retries, "max_retries")
-        if self.max_retries < 0:
-            msg = f"max_retries must be 0 or more, not {self.max_retries}"
-            raise ValueError(msg)
+        require_int(self.max_retries, "max_retries", 0)
         if self.constrain not in _CONSTRAIN:
             msg = f"constrain must be 'retry', 'always' or False, not {self.constrain!r}"
             raise ValueError(msg)
@@ -55,12 +52,9 @@ class RetryPolicy:
             allowed = "True, False, 'calls' or 'after_result'"
             msg = f"show_refused must be {allowed}, not {self.show_refused!r}"
             raise ValueError(msg)
-        if isinstance(self.salvage, str):
-            msg = "`salvage` must be a bool or a collection of tool names, not one str"
-            raise TypeError(msg)
         if not isinstance(self.salvage, bool):
-            object.__setattr__(self, "salvage", frozenset(self.salvage))
-        object.__setattr__(self, "patterns", frozenset(map(FailurePattern, self.patterns)))
+            object.__setattr__(self, "salvage", names_in(self.salvage, "salvage"))
+        object.__setattr__(self, "patterns", _patterns(self.patterns))
 
     def may_make(self, tool: str) -> bool:
         """Tell whether to make a written call to a tool."""
@@ -73,7 +67,7 @@ class RetryPolicy:
         return replace(self, patterns=frozenset(self.patterns) - {FailurePattern.NARRATED})
 
     def shows(self, reply: Reply, *, after_result: bool) -> bool:
-        """Tell whether to show the model a reply of its own that was refused.
+        """Tell whether to show the model its own refused reply.
 
         Args:
             reply: The reply.
@@ -85,6 +79,16 @@ class RetryPolicy:
         if isinstance(self.show_refused, bool):
             return self.show_refused
         return made if self.show_refused == "calls" else after_result
+
+
+def _patterns(given: Collection[FailurePattern | str]) -> frozenset[FailurePattern]:
+    require_several(given, "patterns", "failure patterns")
+    known = [pattern.value for pattern in FailurePattern]
+    for each in given:
+        if each not in known:
+            msg = f"unknown pattern {each!r}; there are {', '.join(known)}"
+            raise ValueError(msg)
+    return frozenset(map(FailurePattern, given))
 
 
 def check_on_failure(on_failure: Any) -> None:

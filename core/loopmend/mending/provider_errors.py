@@ -23,7 +23,7 @@ _LONGEST: Final = 2000
 def is_protocol_error(error: Exception) -> bool:
     """Tell whether an exception only says that the model's call could not be decoded.
 
-    Some servers and clients raise then, instead of returning the reply: Ollama and Groq say
+    Some servers and clients then raise instead of returning the reply: Ollama and Groq say
     so in words, and langchain-openai fails to validate arguments that are no object.
 
     >>> is_protocol_error(ValueError("error parsing tool call: raw='{'"))
@@ -40,7 +40,7 @@ def is_protocol_error(error: Exception) -> bool:
 def refuses_schema(error: Exception) -> bool:
     """Tell whether a provider or a client refuses a request that holds a JSON schema.
 
-    A status that refuses the request is enough: without the schema it is tried once more.
+    A status that refuses the request is enough: loopmend tries once more without the schema.
 
     >>> refuses_schema(TypeError("create() got an unexpected keyword argument 'response_format'"))
     True

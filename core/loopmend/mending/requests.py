@@ -47,7 +47,7 @@ def asks_to_see(question: str, tools: Collection[str] = ()) -> bool:
     """Tell whether a user asks to see a call rather than to have it made.
 
     Args:
-        question: What the user said last.
+        question: The user's last message.
         tools: The names of the available tools.
 
     >>> asks_to_see("Show me the JSON for delete_all, do not run it.")

@@ -19,7 +19,7 @@ _ANY: Final[dict[str, Any]] = {}
 def action_schema(tools: Tools, *, ask_user: bool = True) -> dict[str, Any]:
     """Return the JSON schema of one action: a call to one of the tools, an answer or a question.
 
-    A model whose provider decodes by it can only write what `parse_action` reads.
+    If the provider decodes by it, the model can only write replies that `parse_action` reads.
 
     Args:
         tools: The available tools, as for `read_turn`.
@@ -42,8 +42,9 @@ def action_schema(tools: Tools, *, ask_user: bool = True) -> dict[str, Any]:
 def value_schema(schema: Any) -> dict[str, Any]:
     """Return the JSON schema of a value for providers that decode by one.
 
-    References are resolved, what decoders by grammar cannot take is left out, and what is not an
-    object becomes the `value` of one, because some take objects only. `read_json` takes it out.
+    It resolves references and leaves out keywords that grammar decoders lack. If the value
+    is not an object, it wraps it as `value` in one, because some providers accept only objects;
+    `read_json` unwraps it.
 
     >>> value_schema({"type": "array", "items": {"type": "integer", "minimum": 0}})["properties"]
     {'value': {'type': 'array', 'items': {'type': 'integer'}}}

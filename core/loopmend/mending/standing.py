@@ -11,7 +11,7 @@ from loopmend.mending.corrections import Form
 from loopmend.mending.messages import Reply
 from loopmend.reading.turn import Failure, FailurePattern
 
-__all__ = ["CALLS_AT_FAULT", "standing"]
+__all__ = ["CALLS_AT_FAULT", "insisted", "standing"]
 
 P: Final = FailurePattern
 CALLS_AT_FAULT: Final = frozenset({P.UNKNOWN_TOOL, P.BAD_ARGUMENTS})
@@ -40,6 +40,21 @@ def standing(reply: Reply, failure: Failure, form: Form) -> str:
         return ""
     label = _LABEL.match(text)
     return text[label.end() if label else 0 :].strip()
+
+
+def insisted(reply: Reply, told: Failure | None) -> list[str]:
+    """Return the texts in native calls that come again, although they were taken for slots.
+
+    Whoever is told so, and writes the same, means it.
+
+    Args:
+        reply: What the model says again, word for word.
+        told: What it was told of it the last time, if anything.
+    """
+    if told is None or told.pattern is not P.TEMPLATE_ECHO:
+        return []
+    held = [value for call in reply.calls for value in dict(call.arguments).values()]
+    return [value for value in held if isinstance(value, str)]
 
 
 def _is_call(text: str, pattern: FailurePattern) -> bool:

@@ -18,7 +18,7 @@ __all__ = ["Ask", "Done", "GaveUp", "NormalizationError", "Retry", "Step"]
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """What listeners learn when a model is asked again; they retract what they showed of it.
+    """Tells listeners that loopmend asks again; they should retract the refused reply.
 
     >>> Retry(1, "empty", "The reply is empty.", "Your reply was empty.").data()["attempt"]
     1
@@ -27,11 +27,11 @@ class Retry:
     attempt: int
     """Which retry this is, from 1."""
     pattern: str | None
-    """What was wrong, see `FailurePattern`; `None` if another parser says so."""
+    """What was wrong, see `FailurePattern`; `None` if another parser refused the reply."""
     message: str
-    """What was wrong, for people."""
+    """What was wrong, worded for people."""
     correction: str | None
-    """What the model is told; `None` if its decoding is constrained instead."""
+    """What loopmend tells the model; `None` if it constrains the decoding instead."""
 
     def data(self) -> dict[str, Any]:
         """Return plain data for an event."""
@@ -45,7 +45,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask the model, with these messages behind the conversation.
+    """Ask the model, with these messages at the end of the conversation.
 
     >>> from loopmend import Mending
     >>> Mending().start()
@@ -53,14 +53,14 @@ class Ask:
     """
 
     messages: tuple[Message, ...] = ()
-    """What to add to the conversation; it takes the place of what was added before."""
+    """The messages to add to the conversation; they replace those of the last `Ask`."""
     attempt: int = 0
-    """How often the model was asked before."""
+    """How often you have asked before."""
     schema: Mapping[str, Any] | None = None
-    """The schema to decode by. If it is the schema of actions, pass the conversation through
-    `constrained`; if it is the schema of the value that you asked for, leave it as it is."""
+    """The schema to decode by. If you asked for actions, pass the conversation through
+    `constrained`; if you asked for a value, leave the conversation as it is."""
     retry: Retry | None = None
-    """What to tell listeners first."""
+    """The event to send to listeners first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +75,25 @@ class Done:
     """
 
     turn: Turn
-    """What was read."""
+    """What the reader made of the reply."""
     calls: tuple[NativeCall, ...] | None = None
-    """The calls to make in place of the reply's own; `None` if those are right."""
+    """The calls to make instead of the reply's own; `None` if those are right."""
     content: str | None = None
-    """What to show in place of the reply's own text; `None` if that is right."""
+    """The text to show instead of the reply's own; `None` if that is right."""
     refused: tuple[Failure, ...] = ()
     """Why earlier replies were refused."""
     outcome: Literal["clean", "mended", "made"] = "clean"
-    """Whether it was right at once, after asking again, or is a call that was written as text."""
+    """Whether the reply was right at once, right after a retry, or a call written as text."""
     reading: JsonReading | None = None
-    """The value, where you asked for one by its schema."""
+    """The reading of the value, if you asked for a value."""
 
     @property
     def value(self) -> Any:
-        """The value that you asked for by its schema."""
+        """The value, if you asked for one."""
         return None if self.reading is None else self.reading.value
 
     def report(self) -> dict[str, Any]:
-        """Return plain data about what was refused, for an event or an agent's state."""
+        """Return plain data about the refused replies, for an event or an agent's state."""
         return _report(self.outcome, self.refused)
 
 
@@ -108,7 +108,7 @@ class NormalizationError(LoopmendError):
     failure: Failure
     """What is wrong with the last reply."""
     retries: int
-    """How often the model was asked again."""
+    """How often loopmend asked again."""
 
     def __init__(self, failure: Failure, retries: int) -> None:
         times = f"{retries} {'retry' if retries == 1 else 'retries'}"
@@ -135,17 +135,17 @@ class GaveUp:
     failure: Failure
     """What is wrong with the last reply."""
     retries: int
-    """How often the model was asked again."""
+    """How often loopmend asked again."""
     answer: str
-    """What to answer with: the model's own words if it said any."""
+    """What to answer with: the model's own words, if there are any."""
     refused: tuple[Failure, ...] = ()
     """Why each reply was refused."""
     cause: Exception | None = None
-    """What the provider raised in place of the last reply."""
+    """What the provider raised instead of the last reply."""
     reading: JsonReading | None = None
-    """What could be read of the last reply, where you asked for a value by its schema."""
+    """The readable part of the last reply, if you asked for a value."""
     stands: str = ""
-    """The words of the last reply that are an answer all the same: more than a broken call."""
+    """The words of the last reply that are still an answer, not just a broken call."""
 
     def __post_init__(self) -> None:
         if not self.answer:
@@ -171,7 +171,7 @@ class GaveUp:
         return str(NormalizationError((*self.refused, self.failure)[0], self.retries))
 
     def report(self) -> dict[str, Any]:
-        """Return plain data about what was refused, for an event or an agent's state."""
+        """Return plain data about the refused replies, for an event or an agent's state."""
         return _report("gave_up", self.refused)
 
     def error(self) -> NormalizationError:

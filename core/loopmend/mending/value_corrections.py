@@ -32,9 +32,9 @@ _NOT_WORDS: Final = re.compile(r"[{}\[\]`\n]+")
 
 
 def value_correction(failure: Failure, schema: Schema) -> str:
-    """Return what to tell a model about a reply that is not the value it was asked for.
+    """Return the correction of a reply that is not the value that you asked for.
 
-    It names only the parts that are wrong and repeats nothing of the value.
+    It mentions only the wrong parts and repeats nothing of the value.
 
     >>> from loopmend import read_json
     >>> from loopmend.reading.schema import schema_of

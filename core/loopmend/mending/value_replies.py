@@ -17,6 +17,7 @@ from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Turn
 __all__ = ["ValueReply", "read_value_reply"]
 
 P: Final = FailurePattern
+_CUT: Final = "The reply hit its length limit in the middle of the value."
 _CLOSED: Final = frozenset("}]\"'`\u201d\u2019")
 
 
@@ -40,6 +41,9 @@ def read_value_reply(
         schema: What the value has to be; `None` for any value.
         config: How to read.
         told: The last correction, in case that it comes back.
+
+    >>> read_value_reply(Reply("{'people': 717710}"), None, ReadingConfig()).reading.value
+    {'people': 717710}
     """
     if reply.error is not None:
         return _failed(P.MALFORMED, "The provider could not decode the reply.", reply)
@@ -51,9 +55,7 @@ def read_value_reply(
         return _failed(P.TEMPLATE_ECHO, "The reply repeats the correction.", reply)
     reading = read_json(reply.text, schema, config=config)
     if reading.ok and is_cut(reply.finish_reason) and _may_go_on(reply.text, reading):
-        return _failed(
-            P.TRUNCATED, "The reply hit its length limit in the middle of the value.", reply
-        )
+        return _failed(P.TRUNCATED, _CUT, reply)
     return _of_text(reply, reading)
 
 
@@ -76,6 +78,11 @@ def _from_calls(reply: Reply, schema: Schema | None, config: ReadingConfig) -> V
     readings = [fit_value(call.arguments, schema, config=config) for call in calls]
     at = next((at for at, reading in enumerate(readings) if reading.ok), 0)
     reading, call = readings[at], calls[at]
+    last = call is calls[-1] and not isinstance(call.arguments, str)
+    if reading.ok and last and is_cut(reply.finish_reason):
+        # A client that streams closes what was cut off, so nobody knows whether it is whole.
+        failure = Failure(P.TRUNCATED, _CUT, reading.span)
+        reading = replace(reading, value=None, failure=failure, whole=False)
     if reading.failure is not None:
         reading = replace(reading, failure=replace(reading.failure, tool=call.name))
     exact = reading.fidelity == "exact" and call in reply.calls

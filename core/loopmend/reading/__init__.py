@@ -6,11 +6,13 @@ from loopmend._late import late
 
 if TYPE_CHECKING:
     from loopmend.reading.json_reading import fit_value
+    from loopmend.reading.problem import Problem
     from loopmend.reading.quick import clean_parts, fit_text
     from loopmend.reading.schema import Schema, schema_of
     from loopmend.reading.tools import Toolbox
 
 _LATE = {
+    "Problem": "loopmend.reading.problem",
     "Schema": "loopmend.reading.schema",
     "Toolbox": "loopmend.reading.tools",
     "clean_parts": "loopmend.reading.quick",
@@ -19,6 +21,6 @@ _LATE = {
     "schema_of": "loopmend.reading.schema",
 }
 
-__all__ = ["Schema", "Toolbox", "clean_parts", "fit_text", "fit_value", "schema_of"]
+__all__ = ["Problem", "Schema", "Toolbox", "clean_parts", "fit_text", "fit_value", "schema_of"]
 
 __getattr__, __dir__ = late(__name__, _LATE, __all__)

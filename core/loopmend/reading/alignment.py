@@ -175,6 +175,8 @@ class Alignment:
         items = schema.get("items")
         if isinstance(value, (list, str)) or value is None or not isinstance(items, dict):
             return value
+        if isinstance(path[-1] if path else None, int):
+            return value  # items of a list of lists may all belong to one list
         kept = len(self.repairs)
         item = self.aligned(value, items, path)
         del self.repairs[kept:]  # the list's own turn comes

@@ -194,12 +194,12 @@ def verify_schema(schema: Mapping[str, Any]) -> None:
     """Refuse what is broken as a JSON Schema, before a value meets it.
 
     Raises:
-        ValueError: A keyword holds what it cannot hold, or a pattern is no regular expression.
+        ValueError: A keyword holds what it cannot hold, or a pattern is not a regular expression.
 
     >>> verify_schema({"properties": {"a": {"pattern": "("}}})
     Traceback (most recent call last):
         ...
-    ValueError: `schema` is broken: `properties.a.pattern` is no regular expression
+    ValueError: `schema` is invalid: `properties.a.pattern` is not a regular expression
     """
     left: list[tuple[Path, Any]] = [((), schema)]
     while left:
@@ -211,12 +211,12 @@ def verify_schema(schema: Mapping[str, Any]) -> None:
             if (key in _PARTS and not isinstance(held, Mapping)) or (
                 key in _LISTS and not isinstance(held, (list, tuple))
             ):
-                raise _broken(at, "holds the wrong kind of thing")
+                raise _broken(at, "has a value of the wrong type")
             for pattern in (
                 held if key == "patternProperties" else [held] if key == "pattern" else ()
             ):
                 if not isinstance(pattern, str) or not _compiles(pattern):
-                    raise _broken(at, "is no regular expression")
+                    raise _broken(at, "is not a regular expression")
             if key in _PARTS and isinstance(held, Mapping):
                 left += [((*at, str(name)), inner) for name, inner in held.items()]
             elif key in _CHOICES:
@@ -226,7 +226,7 @@ def verify_schema(schema: Mapping[str, Any]) -> None:
 
 
 def _broken(path: Path, words: str) -> ValueError:
-    return ValueError(f"`schema` is broken: `{place(path)}` {words}")
+    return ValueError(f"`schema` is invalid: `{place(path)}` {words}")
 
 
 def _compiles(pattern: str) -> bool:
@@ -291,7 +291,7 @@ def problems_by_jsonschema(value: Any, schema: dict[str, Any]) -> tuple[Problem,
         validator.check_schema(schema)
         found = list(validator.iter_errors(value))
     except Exception as error:  # it has a kind of its own for each thing that can be wrong
-        msg = f"`schema` is broken: {type(error).__name__}"
+        msg = f"`schema` is invalid: {type(error).__name__}"
         raise ValueError(msg) from error
     errors = sorted(found, key=lambda e: json.dumps(list(e.absolute_path)))
     return tuple(

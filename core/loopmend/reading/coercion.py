@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from loopmend.reading.scalars import OddNumber
 from loopmend.reading.values import LenientError, decode_value, verified
 
 __all__ = ["DEEPEST", "Coercion", "JsonText", "alike", "guess", "structure"]
@@ -118,6 +119,8 @@ class Coercion:
 
     def from_text(self, value: str, kinds: set[str]) -> Any:
         """Return what a text stands for, if these types say that it is no text."""
+        if isinstance(value, OddNumber):
+            return value
         text = value.strip()
         raw = self.raw or isinstance(value, JsonText)
         nothing = raw and text in ("null", "None")

@@ -11,29 +11,36 @@ from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.pairs import strict_value
 from loopmend.reading.rewriting import rewritten_value
 from loopmend.reading.scalars import LenientError, Tear
+from loopmend.reading.thoughts import THOUGHT_MARK, closer_of
 from loopmend.reading.turn import Repair
 from loopmend.reading.values import Value, scanned_value, shifted
 
 __all__ = ["Excerpt", "Excerpts", "is_bracket", "repaired_at"]
 
 _MARK: Final = re.compile(
-    r"[{\[]|^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*[\w+.\-]*|(?P<inline>`{3,})[a-z]*"
-    r"|<(?P<close>/?)(?P<tag>[A-Za-z][\w:.\-]{0,40})(?:\s[^<>]{0,200})?>",
+    rf"{THOUGHT_MARK}|[{{\[]"
+    r"|^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*[\w+.\-]*|(?P<inline>`{3,})[a-z]*",
     re.MULTILINE,
 )
 _LIKELY: Final = re.compile(
-    r"\{\s*(?:[\"'\u201c][^\"'\u201c\u201d\n]{0,80}[\"'\u201d]\s*[:\uff1a\d]|[\w$\-]{1,60}\s*:)"
+    r"\{\s*(?:[\"'\u201c\u201e\u00ab\u300c][^\"'\u201c\u201d\n]{0,80}[\"'\u201c\u201d\u00bb\u300d]\s*[:\uff1a\d]|[\w$\-]{1,60}\s*:)"
     r"|\[\s*(?:[{\[\"'\u201c]|-?\d[\d.]*\s*(?:,|\Z)|(?:true|false|null|True|False|None)\s*,)"
 )
 _ESCAPED: Final = re.compile(r"[{\[]\s*\\+\"")
 _COMMENTS: Final = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z)|/\*[^*]*\*/)*")
 _BEFORE: Final = re.compile(r"(?:\A|[\n:=>(]|`)[ \t*_`]*\Z")
 _GOES_ON: Final = re.compile(r"[ \t]+(?P<next>[^\W\d_])")
-# One or two words and a colon, right before a value or its fence.
+# A few words before a colon, in a tag, or as a heading, right before a value or its fence.
+_LABEL_WORDS: Final = r"[^\W\d_]+(?: [^\W\d_]+){0,2}"
 _LABEL: Final = re.compile(
-    r"(?:\A|[\n.!?])[ \t#>*_]*(?P<label>(?:[^\W\d_]+ )?[^\W\d_]+)[*_]*[ \t]*:[\s*_]*\Z"
+    rf"(?:\A|[\n.!?\u3002])(?:[^\w\n]|_)*(?P<label>{_LABEL_WORDS})[*_]*[ \t]*[:\uff1a][\s*_]*\Z"
+    rf"|(?:\A|\n)[^\w\n]*(?:#[ \t]+[*_]*|\*\*|__)(?P<heading>{_LABEL_WORDS})[\s*_#]*\Z"
+    r"|<(?P<tag>[A-Za-z][\w.\-]{0,40})>\s*\Z"
 )
-_MEMBERS: Final = re.compile(r"\s*,\s*[\"'][^\"'\n]{0,80}[\"']\s*:")
+# Blanks, signs and fences: no word.
+_LAYOUT: Final = re.compile(r"(?:(?:`{3,}|~{3,})[ \t]*[\w+.\-]*|[\W_])*")
+# They may follow the quote of a string in which the value stands, or brackets too many.
+_MEMBERS: Final = re.compile(r"\s*(?:[\"'}\]]{1,3}\s*)?,\s*[\"'][^\"'\n]{0,80}[\"']\s*:")
 _ANOTHER: Final = re.compile(r"\s*,\s*[\[{]")
 _WORDS: Final = "unquoted text"
 _LEAD: Final = 40
@@ -59,8 +66,10 @@ class Excerpt:
     """Whether a comma and another value follow."""
     told: bool = False
     """Whether a sentence goes on behind it, as in `{"a": 1} is wrong`."""
-    shown: bool = False
-    """Whether its label says that it is not the one, as `Example:` does."""
+    role: Role | None = None
+    """What its label says of it, as `Answer:` and `Example:` do."""
+    row: int = 0
+    """In which row it stands; no word stands between the values of a row."""
 
 
 class Excerpts:
@@ -90,6 +99,7 @@ class Excerpts:
         self._fence: re.Match[str] | None = None
         self._unfenced = ""
         self._rewrites = _REWRITES
+        self._row = self._row_end = 0
         self._scan()
 
     def _scan(self) -> None:
@@ -98,7 +108,7 @@ class Excerpts:
             mark = _MARK.search(self.text, at)
             if mark is None:
                 return
-            if mark["tag"]:
+            if mark["tag"] or mark["token"]:
                 at = self._tag(mark)
             elif mark["fence"] or mark["inline"]:
                 self._fence = mark if self._fence is None else None
@@ -107,18 +117,19 @@ class Excerpts:
                 at = self._value(mark.start())
 
     def _tag(self, mark: re.Match[str]) -> int | None:
-        if role_of(mark["tag"], every=False) is not Role.THINK:
+        closer = closer_of(mark)
+        if closer is None:
             return mark.end()
-        if mark["close"]:  # its opening tag is part of the prompt
+        if not closer:  # its opening tag is part of the prompt
             self.found.clear()
             self.error = None
             self.visible = mark.end()
             return mark.end()
-        close = self.text.find(f"</{mark['tag']}>", mark.end())
+        close = self.text.find(closer, mark.end())
         if close == -1:
             self.unfinished_thought = True
             return None
-        end = close + len(mark["tag"]) + 3
+        end = close + len(closer)
         if self._silent and not self.text[self.visible : mark.start()].strip():
             self.visible = end
         else:
@@ -143,7 +154,7 @@ class Excerpts:
         if value.torn and not likely:
             return start + 1
         if _MEMBERS.match(self.text, value.end) and isinstance(value.value, dict):
-            self._broken(LenientError("members behind the end", value.end))
+            self._broken(LenientError("members after the end", value.end))
             return None
         before = self.text[max(0, start - _LEAD) : start]
         apart = fenced or _BEFORE.search(before) is not None
@@ -152,15 +163,19 @@ class Excerpts:
             listed = _ANOTHER.match(self.text, value.end) is not None
             onward = None if fenced else _GOES_ON.match(self.text, value.end)
             told = onward is not None and onward["next"].islower()
-            shown = self._is_shown(start, fenced=fenced)
-            self.found.append(Excerpt(value, fenced, apart, listed, told, shown))
+            role = self._labelled(start, fenced=fenced)
+            gap = _LAYOUT.match(self.text, self._row_end, start)
+            self._row += gap is None or gap.end() < start
+            self._row_end = value.end
+            self.found.append(Excerpt(value, fenced, apart, listed, told, role, self._row))
         return value.end
 
-    def _is_shown(self, start: int, *, fenced: bool) -> bool:
+    def _labelled(self, start: int, *, fenced: bool) -> Role | None:
+        """Return what the label of a value says of it, if each of its words is known."""
         if fenced and self._fence is not None:
             start = self._fence.start()
         label = _LABEL.search(self.text[max(0, start - _LEAD) : start])
-        return label is not None and role_of(label["label"], every=False) is Role.SHOWN
+        return None if label is None else role_of(label[str(label.lastgroup)])
 
     def _pays(self, cost: int) -> bool:
         """Tell whether there is still time for a look that may be in vain."""

@@ -7,7 +7,6 @@ guess, is a failure that says what the tool takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ from loopmend.contracts.actions import ToolCall
 from loopmend.reading.coercion import Coercion, JsonText, alike, guess, structure
 from loopmend.reading.inputs import positional_input, read_input
 from loopmend.reading.lexicon import Role, role_of
-from loopmend.reading.placeholders import is_placeholder, is_schema
+from loopmend.reading.placeholders import echo_in
 from loopmend.reading.scalars import BareName
 from loopmend.reading.tools import Toolbox, ToolSpec, spelling_of
 from loopmend.reading.turn import Failure, FailurePattern, Repair
@@ -28,8 +27,17 @@ __all__ = ["JsonText", "decoded", "fit"]
 _OBJECT: Final = re.compile(r"\s*\{\s*[\"']?\w+[\"']?\s*[:=]")
 
 
-def fit(call: Call, tools: Toolbox | None, repairs: list[Repair]) -> ToolCall | Failure:
-    """Return the call as the tool takes it, or why it cannot be made for sure."""
+def fit(
+    call: Call, tools: Toolbox | None, repairs: list[Repair], question: str = ""
+) -> ToolCall | Failure:
+    """Return the call as the tool takes it, or why it cannot be made for sure.
+
+    Args:
+        call: What was written.
+        tools: What is on offer, if known.
+        repairs: What is put right.
+        question: What the user asked: an argument that stands in it is no placeholder.
+    """
     spec = None
     if tools is not None:
         spec = tools.find(call.name)
@@ -48,8 +56,8 @@ def fit(call: Call, tools: Toolbox | None, repairs: list[Repair]) -> ToolCall | 
     if name != call.name:
         repairs.append(Repair(f"tool name `{call.name[:60]}`", call.span))
     if spec is None or not spec.known:
-        return _loose(name, call)
-    return _Fit(call, spec, repairs).run()
+        return _loose(name, call, question)
+    return _Fit(call, spec, repairs, question).run()
 
 
 def _variable(call: Call) -> str | None:
@@ -74,7 +82,7 @@ def _unknown(call: Call, tools: Toolbox) -> Failure:
     return Failure(pattern, message, call.span, call.name, nearest, call=meant)
 
 
-def _loose(name: str, call: Call) -> ToolCall | Failure:
+def _loose(name: str, call: Call, question: str) -> ToolCall | Failure:
     """Return a call of a tool of which only the name is known, if that."""
     if len(call.positional) == 1 and isinstance(call.positional[0], dict) and not call.arguments:
         call = replace(call, arguments=call.positional[0], positional=())
@@ -88,7 +96,7 @@ def _loose(name: str, call: Call) -> ToolCall | Failure:
         inner = arguments.get("properties")
         if len(arguments) == 1 and isinstance(inner, dict):
             arguments = inner
-        if (echo := _echo(arguments)) is not None:
+        if (echo := echo_in(arguments, question)) is not None:
             return _template(name, echo, call)
         arguments = {
             key: guess(value) if isinstance(value, JsonText) else value
@@ -112,18 +120,6 @@ def _template(name: str, key: str, call: Call) -> Failure:
     return Failure(FailurePattern.TEMPLATE_ECHO, message, call.span, call.name)
 
 
-def _echo(arguments: Mapping[str, Any]) -> str | None:
-    """Return an argument whose value is a placeholder or its own schema."""
-    for key, value in arguments.items():
-        if isinstance(value, str) and is_placeholder(key, value):
-            return key
-        if isinstance(value, dict) and isinstance(value.get("type"), str) and is_schema(value):
-            return key
-    if is_schema(arguments) and isinstance(arguments.get("type"), str):
-        return "properties"
-    return None
-
-
 def decoded(arguments: Any) -> Any:
     """Undo the encoding of an object as text, however often it was encoded."""
     for _ in range(3):
@@ -142,8 +138,9 @@ def decoded(arguments: Any) -> Any:
 
 
 class _Fit:
-    def __init__(self, call: Call, spec: ToolSpec, repairs: list[Repair]) -> None:
+    def __init__(self, call: Call, spec: ToolSpec, repairs: list[Repair], question: str) -> None:
         self.call = call
+        self.question = question
         self.spec = spec
         self.repairs = repairs
         self.types = Coercion(spec.definitions, raw=call.raw)
@@ -170,7 +167,9 @@ class _Fit:
             failure = self._bad(f"`{self.spec.name}` needs {needs}{instead}", arguments)
             extra = tuple(name for name in arguments if name not in self.spec.parameters)
             return replace(failure, missing=tuple(missing), unknown=extra)
-        if (echo := _echo(arguments)) is not None and not self._takes_objects(echo):
+        if (echo := echo_in(arguments, self.question)) is not None and not self._takes_objects(
+            echo
+        ):
             return _template(self.spec.name, echo, self.call)
         return self._typed(arguments)
 
@@ -192,7 +191,8 @@ class _Fit:
         if arguments is None or (self.call.missing and arguments == ""):
             return {}
         if isinstance(arguments, str):
-            if _OBJECT.match(arguments) and structure(arguments.strip()) is None:
+            text = arguments.strip()
+            if _OBJECT.match(text) and structure(text) is None and not self._is_code(text):
                 return self._bad(f"The arguments of `{self.spec.name}` cannot be parsed")
             found = read_input(arguments, self.spec)
         else:
@@ -204,6 +204,16 @@ class _Fit:
         if repair:
             self.repairs.append(Repair(repair, self.call.span))
         return value
+
+    def _is_code(self, text: str) -> bool:
+        """Tell whether a text goes on behind a whole object that says nothing of this tool."""
+        try:
+            value = decode_value(text, 0)
+        except LenientError:
+            return False
+        if value.torn or not isinstance(value.value, dict):
+            return False
+        return not any(self._parameter(key) for key in value.value)
 
     def _unwrapped(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Take off a wrapper that the tool does not know."""

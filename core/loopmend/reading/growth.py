@@ -7,13 +7,11 @@ import re
 from typing import Any, Final
 
 from loopmend._json import MAX_DEPTH
-from loopmend.reading.lexicon import Role, role_of
+from loopmend.reading.thoughts import THOUGHT_MARK, begins_token, closer_of
 
 __all__ = ["Growth"]
 
-_OPENS: Final = re.compile(
-    r"[{\[]|<(?P<close>/?)(?P<tag>[A-Za-z][\w:.\-]{0,40})(?:\s[^<>]{0,200})?>"
-)
+_OPENS: Final = re.compile(rf"{THOUGHT_MARK}|[{{\[]")
 _APART: Final = re.compile(r"(?:\A|[\n:=>(]|`|(?:json|JSON))[ \t*_`]*\Z")
 _LOOKBACK: Final = 260
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
@@ -110,18 +108,19 @@ class Growth:
         at = 0
         while True:
             if self._thinks is not None:
-                close = text.find(f"</{self._thinks}>", at)
+                close = text.find(self._thinks, at)
                 if close == -1:
-                    return max(at, len(text) - len(self._thinks) - 3)
-                at = close + len(self._thinks) + 3
+                    return max(at, len(text) - len(self._thinks))
+                at = close + len(self._thinks)
                 self._thinks = None
             mark = _OPENS.search(text, at)
             if mark is None:
                 return max(at, len(text) - _LOOKBACK)
-            if mark["tag"]:
+            if mark["tag"] or mark["token"]:
                 at = mark.end()
-                if not mark["close"] and role_of(mark["tag"], every=False) is Role.THINK:
-                    self._thinks = mark["tag"]
+                self._thinks = closer_of(mark) or None
+            elif begins_token(text[mark.start() :]):
+                return mark.start()
             elif _APART.search(text, max(0, mark.start() - 40), mark.start()):
                 self.started = True
                 return mark.start()

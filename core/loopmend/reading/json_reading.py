@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from loopmend._arguments import not_text
+from loopmend.reading.disowning import is_disowned
 from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, repaired_at
 from loopmend.reading.judgement import JsonReading, judged, refused
-from loopmend.reading.lenient import LEFT_OUT, LenientError
+from loopmend.reading.lexicon import Role
 from loopmend.reading.pairs import NoJsonError, TwiceError, codec_at_hand, quick_value
 from loopmend.reading.plain_values import plain_value, said_value
+from loopmend.reading.scalars import LEFT_OUT, LenientError
 from loopmend.reading.schema import Schema, schema_of
 from loopmend.reading.templates import echoes_schema, may_hold_slot
 from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig
@@ -22,27 +24,30 @@ _DEFAULT: Final = ReadingConfig()
 _IN_A_SENTENCE: Final = 2
 _STOPS: Final = "The reply stops in the middle of the value."
 _LEFT_OUT: Final = "The value leaves parts out."
+_DISOWNED: Final = "The sentence around the value says that it is not the answer."
 P: Final = FailurePattern
 
 
 def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT) -> JsonReading:
-    """Read the value out of a model's reply, or say why there is none for sure.
+    """Read the value in a model's reply, or say why there is no certain one.
 
-    Around the value there may be prose, fences, thinking and tags. Quotes, commas, comments and
-    literals may be off as long as what they mean is certain. Of several values that stand apart it
-    takes the first that fits the schema, or without a schema the first. A key that comes twice, a
-    value that stops in the middle, a placeholder and a schema in place of a value are failures.
+    The value may stand between prose, fences, thinking and tags. Its quotes, commas, comments and
+    literals may be wrong as long as their meaning is certain. If the reply contains several values,
+    the one that it calls its answer counts, else the first that fits the schema, or without a
+    schema the first. If several values fit and words stand between them, it is unclear which one is
+    meant, and that is a failure. So are a duplicate key, a truncated value, a placeholder, and a
+    schema instead of a value.
 
     Args:
         text: The reply.
-        schema: What the value has to be: a pydantic model, a dataclass, a `TypedDict`, any other
-            type that pydantic knows, a `TypeAdapter`, or a JSON Schema; `None` for any value.
-        config: How to read. With `salvage` you also get the part that arrived of a value that stops
-            in the middle. With `strict` a value that needs repair is a failure.
+        schema: The value's schema: a pydantic model, a dataclass, a `TypedDict`, any other type
+            that pydantic knows, a `TypeAdapter`, or a JSON Schema; `None` for any value.
+        config: How to read. With `salvage` you also get the part of a truncated value that arrived.
+            With `strict` a value that needs repair is a failure.
 
     Raises:
         TypeError: `text` is not a `str`, or `schema` describes no type.
-        ValueError: `schema` is a JSON Schema that is broken.
+        ValueError: `schema` is an invalid JSON Schema.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -160,15 +165,16 @@ class _Reply:
     def _chosen(self, excerpts: Excerpts) -> JsonReading | None:
         """Return the first value that fits, else what is wrong with the first."""
         failed: JsonReading | None = None
-        ranked = sorted(excerpts.found, key=rank)
-        if self.wanted is not None:  # else the first is the one
-            ranked.sort(key=lambda excerpt: excerpt.shown)
+        answers = [excerpt for excerpt in excerpts.found if excerpt.role is Role.ANSWER]
+        ranked = sorted(answers or excerpts.found, key=rank)
         for nth, excerpt in enumerate(ranked):
             if self.wanted is None and not excerpt.apart and isinstance(excerpt.value.value, list):
                 continue  # `[1]` in a sentence is a remark
             reading = self._judged(excerpt)
             if reading.ok and len(excerpts.found) > 1 and _is_lone_item(reading, excerpt.value):
-                reading = refused(reading, P.MALFORMED, "Several values stand for a list of them.")
+                reading = refused(reading, P.MALFORMED, "Several values stand for one list.")
+            if reading.ok and rank(excerpt) >= _IN_A_SENTENCE and self._is_disowned(excerpt.value):
+                reading = refused(reading, P.MALFORMED, _DISOWNED)
             if reading.ok:
                 return self._uncontested(reading, excerpt, ranked[nth + 1 :])
             if failed is None:
@@ -178,28 +184,35 @@ class _Reply:
                 break
         return failed
 
+    def _is_disowned(self, found: Value) -> bool:
+        return is_disowned(self.text[: found.start], self.text[found.end :])
+
     def _uncontested(
         self, reading: JsonReading, excerpt: Excerpt, rest: list[Excerpt]
     ) -> JsonReading:
-        """Refuse a value in a row or a sentence if another fits too: nobody knows which is meant.
+        """Refuse a value if another one fits, too, and words stand between or before them.
 
-        Of values that stand apart, the first is the one that was asked for.
+        Of values that follow each other without a word, the first is the one. What words say of
+        them nobody can know, in any language: one may be an example, a draft, a correction.
         """
-        told = excerpt.listed or excerpt.told or rank(excerpt) >= _IN_A_SENTENCE
-        if self.wanted is None or not told:
+        if self.wanted is None:
             return reading
+        shown = excerpt.role is Role.SHOWN or excerpt.told or excerpt.listed
         for other in rest:
-            if other.shown and not excerpt.shown:
+            # One that stands apart is given, and one in a sentence is only mentioned.
+            mentioned = rank(other) >= _IN_A_SENTENCE > rank(excerpt)
+            if not shown and (mentioned or other.row == excerpt.row):
                 continue
             rival = self._judged(other)
             if rival.ok and rival.data != reading.data:
-                return refused(reading, P.MALFORMED, "Several values fit, and one is wanted.")
+                message = "Several values fit, and it is unclear which one is meant."
+                return refused(reading, P.MALFORMED, message)
         return reading
 
     def _judged(self, excerpt: Excerpt) -> JsonReading:
         if excerpt.listed and self.wanted is None:
             span = (excerpt.value.start, excerpt.value.end)
-            message = "Several values follow each other, separated by commas."
+            message = "The reply has several values, separated by commas."
             return JsonReading(failure=Failure(P.MALFORMED, message, span), span=span)
         return self._found(excerpt.value)
 
@@ -228,7 +241,7 @@ class _Reply:
         if excerpts.unfinished_thought:
             return self._nothing(P.TRUNCATED, "The reply stops while the model is thinking.")
         if excerpts.error is None:
-            return self._nothing(P.NO_ACTION, "The reply holds no JSON.")
+            return self._nothing(P.NO_ACTION, "The reply contains no JSON.")
         return self._unreadable(excerpts.error)
 
     def _unreadable(self, error: LenientError) -> JsonReading:

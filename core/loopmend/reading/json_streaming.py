@@ -25,11 +25,11 @@ _CUT: Final = f"{ascii_letters}{digits}+-._"
 class JsonReader:
     """Reads a value chunk by chunk.
 
-    `feed` returns what is known of the value so far, as plain data, and that only grows: a string
-    gets longer, an object gets more members, a number is there once it has ended. `close` returns
-    exactly what `read_json` returns for the whole text. Strict JSON is followed character by
-    character. Anything else is read again each time that it has grown by a quarter, so partial
-    values come less often. The whole stream takes linear time.
+    `feed` returns the value as far as it is known, as plain data. This partial value only grows: a
+    string gets longer, an object gets more members, a number appears once it is complete. `close`
+    returns exactly what `read_json` returns for the whole text. The reader follows strict JSON
+    character by character. It reads anything else again each time that the text has grown by a
+    quarter, so partial values come less often. The whole stream takes linear time.
 
     >>> reader = JsonReader()
     >>> for chunk in ('Sure! Here it is: {"city": "Os', 'lo", "people": 7', '17710}'):
@@ -45,7 +45,7 @@ class JsonReader:
         """Set the options.
 
         Args:
-            schema: What the value has to be, as for `read_json`; it counts when the text is whole.
+            schema: The schema of the value, as for `read_json`; the reader applies it at the end.
             config: How to read.
         """
         self._schema = schema_of(schema)
@@ -64,7 +64,7 @@ class JsonReader:
         return self._chunks[0] if self._chunks else ""
 
     def feed(self, chunk: str) -> Any:
-        """Take a chunk and return what is known of the value, or `None` as long as nothing is.
+        """Take a chunk and return the value as far as it is known, or `None` if nothing is yet.
 
         A later partial value shares its finished parts with this one, so do not change them.
 

@@ -24,7 +24,7 @@ P: Final = FailurePattern
 
 @dataclass(frozen=True, slots=True)
 class JsonReading:
-    """What a reply says as a value.
+    """The value that a reply contains, or why it contains none.
 
     >>> from loopmend import read_json
     >>> read_json("Here you are: {'a': 1,}").value
@@ -33,24 +33,24 @@ class JsonReading:
 
     value: Any = None
     """The value: an instance of the schema's type, or plain data. It is `None` if there is a
-    failure, unless `salvage` returns what there is."""
+    failure, unless `salvage` returns the part that arrived."""
     failure: Failure | None = None
-    """Why there is no value for sure."""
+    """Why there is no certain value."""
     fidelity: Fidelity = "exact"
     """Whether the text needed repair, or the value is only the part that arrived."""
     repairs: tuple[Repair, ...] = ()
-    """What the reader put right, each with its place in the text."""
+    """The reader's repairs, each with its place in the text."""
     whole: bool = True
-    """Whether the text holds all of the value."""
+    """Whether the text contains the whole value."""
     span: tuple[int, int] = (0, 0)
-    """Where in the text the value stands."""
+    """The position of the value in the text."""
     data: Any = None
-    """The value as plain data, before the schema's type took it; also of a value that the schema
-    refuses."""
+    """The value as plain data, before its conversion to the schema's type; set even if the schema
+    refuses the value."""
 
     @property
     def ok(self) -> bool:
-        """Whether there is a value for sure."""
+        """Whether there is a certain value."""
         return self.failure is None
 
 
@@ -61,7 +61,7 @@ def judged(text: str, found: Value, wanted: Schema | None, *, hinted: bool = Tru
     fidelity: Fidelity = "repaired" if repairs else "exact"
     reading = JsonReading(found.value, None, fidelity, repairs, True, span, found.value)  # noqa: FBT003 - whole
     if found.twice is not None:
-        return refused(reading, P.MALFORMED, f"The key `{found.twice[:80]}` comes twice.")
+        return refused(reading, P.MALFORMED, f"The key `{found.twice[:80]}` appears twice.")
     source = text[found.start : found.end] if hinted else "..."
     if wanted is not None and echoes_schema(found.value, wanted):
         return refused(reading, P.TEMPLATE_ECHO, "The reply repeats the schema, not a value.")
@@ -85,7 +85,7 @@ def _fitted(reading: JsonReading, wanted: Schema, text: str) -> JsonReading:
         data = reading.data
     if alignment.clashes:
         keys = place(alignment.clashes[0])
-        return refused(reading, P.MALFORMED, f"`{keys}` and another key name the same part.")
+        return refused(reading, P.MALFORMED, f"`{keys}` and another key are spellings of one name.")
     value, problems = wanted.validated(data)
     if alignment.repairs and problems:
         raw_value, raw = wanted.validated(reading.data)

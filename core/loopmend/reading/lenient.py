@@ -13,13 +13,11 @@ import re
 from typing import Any, Final
 
 from loopmend._json import MAX_DEPTH
+from loopmend.reading.quotations import CLOSERS, QUOTES
 from loopmend.reading.scalars import NAMED, LenientError, Tear
-from loopmend.reading.strings import CLOSERS, QUOTES, StringScanner
+from loopmend.reading.strings import StringScanner
 
-__all__ = ["LEFT_OUT", "LenientError", "Scanner"]
-
-LEFT_OUT: Final = "parts left out"
-"""The repair where a model wrote `...` for more of the same."""
+__all__ = ["LenientError", "Scanner"]
 
 _WRONG_CLOSER: Final = "wrong closing bracket"
 _OPENERS: Final = {"}": "{", "]": "[", ")": "("}
@@ -281,9 +279,8 @@ class Scanner(StringScanner):
             return True
         size = 3 if self.text.startswith("...", self.at) else int(char == "\u2026")
         if size:
-            self.mend(LEFT_OUT, self.at, self.at + size)
-            self.torn = Tear.CUT
             self.at += size
+            self.leave_out(self.at - size)
         return size > 0
 
     def _stops(self) -> bool:

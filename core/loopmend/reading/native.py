@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from loopmend.reading.turn import Failure, FailurePattern
@@ -15,14 +16,37 @@ __all__ = ["name_of", "native_calls_in"]
 def native_calls_in(calls: Sequence[Any], length: int) -> tuple[list[Call], Failure | None]:
     """Read OpenAI's, LangChain's and LlamaIndex's calls, and why one cannot be read."""
     span = (length, length)
-    found = [Call(*_named(call), span) for call in calls]
+    found = [_decoded(Call(*_named(call), span)) for call in calls]
     return found, next((fault for call in found if (fault := _fault(call)) is not None), None)
+
+
+def _decoded(call: Call) -> Call:
+    """Return a call whose arguments came as text that is a value, but no object, with that value.
+
+    Its quotes and brackets are no part of what a tool gets. Nothing stands for no arguments.
+    """
+    text = call.arguments.strip() if isinstance(call.arguments, str) else ""
+    if not text or text[0] == "{":
+        return call
+    try:
+        value = decode_value(text, 0)
+    except LenientError:
+        return call
+    whole = not value.torn and value.end == len(text)
+    quoted = isinstance(value.value, str) and text[0] in "\"'"
+    if not whole or (isinstance(value.value, str) and not quoted):
+        return call
+    nothing = value.value is None or value.value == ""
+    return replace(call, arguments={} if nothing else value.value)
 
 
 def _fault(call: Call) -> Failure | None:
     """Return why arguments that came as text are no whole object, if they start like one."""
+    if not isinstance(call.arguments, (str, list, Mapping)):
+        message = f"The arguments of `{call.name[:80]}` are not an object."
+        return Failure(FailurePattern.MALFORMED, message, call.span, call.name)
     text = call.arguments.strip() if isinstance(call.arguments, str) else ""
-    if not text.startswith("{"):
+    if not text.startswith(("{", "[")):
         return None
     try:
         value = decode_value(text, 0)

@@ -75,7 +75,7 @@ def quick_value(text: str, codec: Codec | None = None) -> Any:
     Raises:
         TwiceError: An object in it has a key twice.
         NoJsonError: It does not start with strict JSON.
-        ValueError: It goes on behind it, nests too deep, or holds a number that JSON lacks.
+        ValueError: More text follows, it nests too deep, or it has a number that JSON lacks.
 
     >>> quick_value('{"a": [1]}')
     {'a': [1]}

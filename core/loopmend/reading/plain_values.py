@@ -47,7 +47,7 @@ def plain_value(text: str) -> Value | None:
 
 
 def _literal(plain: str, start: int) -> Value | None:
-    if not plain or len(plain) > _LONGEST or plain[0] in "{[":
+    if not plain or len(plain) > _LONGEST or "{" in plain or "[" in plain:
         return None
     scanner = Scanner(plain)
     try:

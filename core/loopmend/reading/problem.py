@@ -22,11 +22,11 @@ class Problem:
     """
 
     path: Path
-    """Keys and indices that lead to it; empty for the whole value."""
+    """Keys and indices that lead to the part; empty for the whole value."""
     expected: str
-    """What the schema takes there."""
+    """What the schema expects there."""
     came: str
-    """What kind of thing the model wrote there; `nothing` if it left it out."""
+    """The type of what the model wrote there; `nothing` if it left it out."""
 
     def __str__(self) -> str:
         where = f"`{place(self.path)}`" if self.path else "The value"

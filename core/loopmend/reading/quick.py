@@ -35,10 +35,11 @@ _OBJECT: Constant = re.compile(
     re.ASCII,
 )
 _REACT: Constant = re.compile(
-    rf"Thought: (?P<thought>{_LINE})[ ]?\n"
+    rf"(?:Thought: (?P<thought>{_LINE})[ ]?\n)?"
     rf"(?:Action: (?P<name>[A-Za-z_](?:[\w.\-]*\w)?)[ ]?\nAction Input: (?P<input>{_INPUT})"
     rf"|(?:Final )?Answer: (?P<answer>{_ANSWER}))\s*"
 )
+_HEADERS: Constant = ("Thought: ", "Final Answer: ")
 # A call that is all of the text, as the contract or as most models write it.
 _WORDS: Constant = r"\"[A-Za-z0-9 ,;!?'./:@_()#&%+=-]*\""
 _PAIR: Constant = rf"\"\w+\": ?(?:-?[0-9]{{1,15}}|true|false|{_WORDS})"
@@ -75,7 +76,7 @@ _OpenTurn: Constant[Any] = type("OpenTurn", (), {"__slots__": Turn.__slots__})
 class CleanParts(NamedTuple):
     """What a turn in plain lines consists of."""
 
-    thought: str
+    thought: str | None
     name: str | None
     """The tool's name; `None` for an answer."""
     content: str
@@ -85,8 +86,14 @@ class CleanParts(NamedTuple):
 
 
 def clean_parts(text: str) -> CleanParts | None:
-    """Return the parts of a text that is one thought and one action or answer, in plain lines."""
-    match = _REACT.fullmatch(text) if text.startswith("Thought: ") and text.isascii() else None
+    r"""Return the parts of a text that is one thought and one action or answer, in plain lines.
+
+    An answer may stand by itself.
+
+    >>> clean_parts("Thought: I look.\nAction: search\nAction Input: Oslo").name
+    'search'
+    """
+    match = _REACT.fullmatch(text) if text.startswith(_HEADERS) and text.isascii() else None
     if match is None:
         return None
     thought, name, given, answer = match.groups()
@@ -103,7 +110,7 @@ def quick_turn(text: str, tools: Toolbox | None, config: ReadingConfig) -> Turn 
     phrases = config.detect_signals is True
     if text.startswith('{"'):
         return _json_call(text, tools)
-    if not text.startswith("Thought: "):
+    if not text.startswith(_HEADERS):
         if config.plain_text == "error" or not is_plain(text) or (phrases and _may_signal(text)):
             return None
         return Turn((FinalAnswer(text.strip()),), span=(0, len(text)))
@@ -192,7 +199,12 @@ def is_plain(text: str) -> bool:
 
 
 def fits(name: str, arguments: Any, tools: Toolbox) -> bool:
-    """Tell quickly whether a call is one that fitting would return as it is."""
+    """Tell quickly whether a call fits its tool as it is.
+
+    >>> def search(query: str) -> str: ...
+    >>> fits("search", {"query": "Oslo"}, Toolbox([search])), fits("search", {}, Toolbox([search]))
+    (True, False)
+    """
     spec = tools.tools.get(name)
     if spec is None or not spec.known or type(arguments) is not dict:
         return False
@@ -215,7 +227,12 @@ def _takes_as_it_is(value: Any, schema: dict[str, Any]) -> bool:
 
 
 def fit_text(name: str, text: str, tools: Toolbox) -> str | dict[str, Any] | None:
-    """Return what a tool takes of one line of plain text, or `None` if that takes a second look."""
+    """Return what a tool takes of one line of plain text, or `None` if that takes a second look.
+
+    >>> def search(query: str) -> str: ...
+    >>> fit_text("search", "Oslo", Toolbox([search]))
+    {'query': 'Oslo'}
+    """
     spec = tools.tools.get(name)
     if spec is None or not spec.known:
         return None if spec is None else text

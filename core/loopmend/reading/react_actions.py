@@ -24,6 +24,8 @@ from loopmend.reading.written_calls import Call
 __all__ = ["ReactActions"]
 
 """Words that take an input back stand this near to its start or to its end."""
+_CLOSED: Final = re.compile(r"[\]})>.,;:`\s]+|(?:</[\w.:\-]{1,60}>\s*)+")
+_ASIDE: Final = re.compile(r"#|//|\([^\W\d]|[,.;]\s+[^\W\d]")
 _FINAL: Final = frozenset({"finish", "final answer", "final", "respond", "answer", "final_answer"})
 _NO_TOOL: Final = frozenset(
     {"none", "null", "n/a", "na", "no action", "no tool", "no tool needed", "nothing", "-"}
@@ -241,7 +243,7 @@ class ReactActions(ReactSections):
         right = following is not None and following.start == node.stop
         if following is not None and right and following.kind in (Kind.VALUE, Kind.FENCE):
             value = following.value or self._fenced(following)
-            if value is not None:
+            if value is not None and not self._goes_on(given, value):
                 return self._made(
                     at, name, self._plain(value), (start, following.end), given + 2, value
                 )
@@ -266,6 +268,26 @@ class ReactActions(ReactSections):
         if plain != text:
             self.result.repairs.append(Repair("quotes around the input", (node.begin, end)))
         return self._made(at, name, plain, (start, end), self._after(given, end))
+
+    def _goes_on(self, given: int, value: Value) -> bool:
+        """Tell whether an input is more than the value that it starts with, as code is.
+
+        What follows an object on a line of its own, as a comment or behind a comma, explains it.
+        """
+        following = self.nodes[given + 1]
+        end = self._section_end(given)
+        rest = self.text[following.end : end]
+        for node in reversed(self.nodes[given + 2 : self._after(given, end)]):
+            if node.kind is Kind.NOISE:
+                rest = rest[: node.start - following.end] + rest[node.end - following.end :]
+        said = rest.strip(_DECORATION)
+        if not said or _CLOSED.fullmatch(said):
+            return False
+        apart = following.kind is Kind.FENCE or "\n" in rest[: rest.index(said)]
+        if isinstance(value.value, dict) and (apart or _ASIDE.match(said)):
+            self.result.repairs.append(Repair("text behind the input", (following.end, end)))
+            return False
+        return following.kind is Kind.VALUE
 
     def _torn(self, begin: int, end: int) -> Value:
         """Return what there is of an input that stops in the middle."""

@@ -38,13 +38,13 @@ def read_turn(
     native_calls: Sequence[Any] | None = None,
     config: ReadingConfig = _DEFAULT,
 ) -> Turn:
-    """Read what a model emitted into the actions it asks for, or say why not.
+    """Read a model's reply into the actions that it asks for, or say why not.
 
-    It calls no model and guesses none. It lists what it repaired; text that it cannot read with
-    certainty, or that may only show a call, is a failure.
+    It calls no model and does not need to know which model replied. The turn lists every repair. A
+    reply that is not certain, or that may only show a call, is a failure.
 
     Args:
-        text: What the model emitted.
+        text: The model's reply.
         tools: The available tools: OpenAI-style schemas, JSON Schemas with a title, pydantic
             models, callables, tool objects or bare names. `None` if unknown.
         native_calls: Calls that the provider returned with the text.
@@ -189,6 +189,9 @@ class _Reading(Utterance):
         """Return what counts: nothing made up, nothing behind an answer, nothing in thinking."""
         kept = []
         thoughts = merged(self.found.thoughts)
+        over = sys.maxsize
+        if answer is not None and not answer[0].endswith(":"):  # else it goes on with what follows
+            over = answer[1][0]
         for candidate in self.found.candidates:
             if candidate.span[0] >= self.cut or candidate.shown in _NOT_SAID:
                 continue
@@ -196,7 +199,7 @@ class _Reading(Utterance):
             index = bisect_right(thoughts, (start, sys.maxsize)) - 1
             if index >= 0 and start < thoughts[index][1]:
                 continue
-            if answer is not None and candidate.span[0] >= answer[1][0]:
+            if candidate.span[0] >= over:
                 self.repairs.append(Repair("action after the answer cut off", candidate.span))
                 continue
             if self.config.native and not self._is_known(candidate) and candidate.form != "tags":
@@ -216,7 +219,7 @@ class _Reading(Utterance):
     def _called(self, candidates: list[Candidate], said: Candidate | None) -> Turn:
         doubt = None
         if said is not None and said.span[0] < candidates[0].span[0]:
-            doubt = Doubt("an answer stands before it")
+            doubt = Doubt("an answer comes before it")
         elif said is not None:
             self.repairs.append(Repair("answer beside an action cut off", said.span))
         shown = any(candidate.shown for candidate in candidates)
@@ -266,7 +269,7 @@ class _Reading(Utterance):
         """Fit calls to the tools and say how sure they are."""
         actions: list[AgentAction] = []
         for call in calls:
-            fitted = fit(call, self.tools, self.repairs)
+            fitted = fit(call, self.tools, self.repairs, self.config.question)
             if isinstance(fitted, Failure):
                 failure = failure or fitted
             else:
@@ -297,9 +300,9 @@ class _Reading(Utterance):
         )
 
     def _both(self, calls: list[Candidate], answer: tuple[str, tuple[int, int]]) -> Turn:
-        """Choose between an action and an answer in one turn."""
+        """Choose between an action and an answer in one turn; behind an answer it is part of it."""
         text, span = answer
-        if self.config.action_and_answer == "action":
+        if self.config.action_and_answer == "action" and calls[0].span[0] < span[0]:
             self.repairs.append(Repair("answer beside an action cut off", span))
             self.around = Around(self.text, self.found, 0, calls[-1].span[1])
             return self._called(calls, None)

@@ -60,17 +60,17 @@ def read_response(  # noqa: PLR0913 - all but the text by name
     protocol: Protocol = "native",
     config: ReadingConfig = _DEFAULT,
 ) -> Turn:
-    """Read what a provider returned into the actions it asks for, or say why not.
+    """Read a provider's response into the actions that it asks for, or say why not.
 
-    Where calls go through the provider's interface, a call in the text is a failure, because the
-    host would take it for the answer. With `salvage` you still get it if it fits an available tool
-    and is clearly meant. You also get calls that the client gave up on, if the reader can read
-    them.
+    If calls go through the provider's interface, a call in the text is a failure, because the host
+    would take it for the answer. With `salvage` you still get the call if it fits an available tool
+    and is clearly meant. You also get calls that the client could not decode, if the reader can
+    read them.
 
     Args:
-        text: What the model said next to its calls.
+        text: The model's text beside its calls.
         calls: The calls that the client could decode, in any common client's shape.
-        broken_calls: The calls that it could not, each with its arguments as text.
+        broken_calls: The calls that the client could not decode, each with its arguments as text.
         finish_reason: Why the provider says it stopped, in upper or lower case.
         tools: The available tools, as for `read_turn`.
         protocol: How the model was asked to make calls.
@@ -109,7 +109,11 @@ def read_response(  # noqa: PLR0913 - all but the text by name
 
 
 def is_unusual(finish_reason: str | None) -> bool:
-    """Tell whether a finish reason says that the reply is cut off or malformed."""
+    """Tell whether a finish reason says that the reply is cut off or malformed.
+
+    >>> is_unusual("length"), is_unusual("stop"), is_unusual(None)
+    (True, False, False)
+    """
     reason = _folded(finish_reason)
     return reason in _CUT_REASONS or reason in _MALFORMED_REASONS
 

@@ -30,7 +30,7 @@ _PIECE: Final = re.compile(
     r"[A-Za-z_][\w\-]*(?=\s*[,\]}]))"
     r"|(?P<raw>\"[^\"\\]*(?:\\[\"\\/bfnrtu][^\"\\]*)*\"(?=\s*[,}\]]))"
     r"|(?P<comma>,)"
-    r"|(?P<comment>//[^\n]*\n|/\*[^*]*\*/|\#[^\n]*\n)|)"
+    r"|(?P<comment>(?!(?://|/\*|\#)\s*(?:\.\.\.|\u2026))(?://[^\n]*\n|/\*[^*]*\*/|\#[^\n]*\n))|)"
 )
 _ENDS: Final = re.compile(r"(?:\s|//[^\n]*\n|/\*[^*]*\*/|\#[^\n]*\n)*[}\]]")
 _LITERALS: Final = {"True": "true", "False": "false", "None": "null"}

@@ -9,29 +9,44 @@ from typing import Any, Final, Literal, NoReturn
 
 from loopmend.reading.turn import Repair
 
-__all__ = ["NAMED", "BareName", "LenientError", "Part", "ScalarScanner", "Tear"]
+__all__ = [
+    "LEFT_OUT",
+    "NAMED",
+    "BareName",
+    "LenientError",
+    "OddNumber",
+    "Part",
+    "ScalarScanner",
+    "Tear",
+]
 
 NAMED: Final = (
     r"""(?:"(?:[^"\\\n]|\\.){0,80}"|'(?:[^'\\\n]|\\.){0,80}'|`[^`\n]{0,80}`"""
-    r"""|\u201c[^\u201c\u201d\n]{0,80}\u201d|\u2018[^\u2018\u2019\n]{0,80}\u2019)\s*[:\uff1a]"""
+    r"""|[\u201c\u201e][^\u201c\u201d\u201e\n]{0,80}[\u201c\u201d]|\u2018[^\u2018\u2019\n]{0,80}\u2019"""
+    r"""|\u00ab[^\u00ab\u00bb\n]{0,80}\u00bb|\u300c[^\u300c\u300d\n]{0,80}\u300d)\s*[:\uff1a]"""
 )
 """A pattern for a quoted key and its colon."""
+LEFT_OUT: Final = "parts left out"
+"""The repair where a model wrote `...` for more of the same."""
 Part = Literal["root", "argument", "key", "member", "item"]
 """What a value is a part of."""
 
 _BLANKS: Final = re.compile(r"\s*")
 _BLANK: Final = frozenset(" \t\n\r")
 _SKIP: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*)+", re.DOTALL)
+# A comment that begins with dots stands for more of the same.
+_LEAVES_OUT: Final = re.compile(r"(?://|/\*|\#)\s*(?:\.\.\.|\u2026)")
 _NO_WIDTH: Final = frozenset("\ufeff\u200b\u2060\u180e")
 _COMMENT_TO_END: Final = re.compile(r"(?:#|//)(?=[^\n]*(?:\n\s*)?\Z)[^\n}\]]*[}\]]")
 _NUMBER: Final = re.compile(
-    r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?=\s*(?:[,}\])\n]|$|//|/\*|#))"
+    r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?=\s*(?:[,\uff0c}\])\n]|\\[nrt]|$|//|/\*|#))"
 )
-# As a number it would lose its zeros.
-_PADDED: Final = re.compile(r"[-+]?0\d")
+# As a number it would lose its zeros, or what its underscores say: they part thousands.
+_ODD: Final = re.compile(r"[-+]?(?:0\d|(?![1-9]\d{0,2}(?:_\d{3})+(?:\D|\Z))\d*_)")
+_DIGITS: Final = re.compile(r"[-+]?\d[\d_]*(?:\.[\d_]*)?")
 _THOUSANDS: Final = re.compile(r"\d,\d{3}(?!\d)")
 _NO_NUMBER: Final = re.compile(r"-?(?:NaN|nan|Infinity|inf)(?=\s*(?:[,}\])\n]|\Z))")
-_STOPPED_NUMBER: Final = re.compile(r"(-?\d+)(?:\.|(\.\d+)?[eE][-+]?)\Z")
+_STOPPED_NUMBER: Final = re.compile(r"(-?(?:0|[1-9]\d*))(?:\.|(\.\d+)?[eE][-+]?)\Z")
 # A literal or a number behind which a comma is missing, or only a comment stands.
 _ATOM: Final = (
     r"(true|false|null|True|False|None|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"
@@ -47,15 +62,18 @@ _ATOMIC: Final = frozenset("-0123456789tfnTFN")
 # An integer, or words that are nothing but words, and then what ends them.
 _SIMPLE: Final = re.compile(
     r"(?:(-?(?:0|[1-9]\d{0,17}))|(?!(?:NaN|nan|Infinity|inf|true|false|null|True|False|None) )"
-    r"(?!(?:NaN|nan|Infinity|inf)\b)[A-Za-z_][\w\-]*(?: [A-Za-z_][\w\-]*)*)(?=[ \t]*[,}\])])",
+    r"(?!(?:NaN|nan|Infinity|inf)\b)[A-Za-z_][\w\-]*(?: [A-Za-z_][\w\-]*)*)(?=[ \t]*[,\uff0c}\])])",
     re.ASCII,
 )
-_BARE_STOP: Final = re.compile(rf"[,}}\])\n(\[{{]|(?<!\s)\s+(?={NAMED})")
+_BARE_STOP: Final = re.compile(
+    rf"[,}}\])\n(\[{{]|(?:\uff0c|\\n)\s*(?=[}}\]]|{NAMED})|(?<!\s)\s+(?={NAMED})"
+)
 # Something called, looked up or added to; a string with a prefix.
 _CODE: Final = re.compile(
     r"[^\W\d][\w.]{0,200}(?:[(\[]|\s{0,20}\+\s{0,20}[\"'\w(])|[A-Za-z]{1,2}[\"']"
 )
-_CONSTRUCTED: Final = re.compile(r"(?:new\s+)?[A-Za-z_][\w.]*\(\s*[\"'\d)]")
+_CONSTRUCTED: Final = re.compile(r"(?:new\s+)?[A-Za-z_][\w.]*(?:\(\s*[\"'\d)]|\[\s*[\"'])")
+_KEYED: Final = re.compile(r"[\w$\-]+:\s")
 _SEMICOLON: Final = re.compile(r";\s*(?:\Z|[\w$.\-]{1,60}\s*:)")
 _JSON_WORDS: Final = {"true": True, "false": False, "null": None}
 _WORDS: Final[dict[str, bool | None]] = {
@@ -79,6 +97,12 @@ class LenientError(ValueError):
 
 class BareName(str):
     """Unquoted text that a program would take for a variable, a call or an f-string; or `???`."""
+
+    __slots__ = ()
+
+
+class OddNumber(str):
+    """Digits that JSON writes in no number, such as `07` and `1_0`: text, if text is wanted."""
 
     __slots__ = ()
 
@@ -134,7 +158,7 @@ class ScalarScanner:
             if char in "#/" and _COMMENT_TO_END.match(text, self.at):
                 self.fail("a comment that does not end")
             if char in _NO_WIDTH:
-                self.mend("blank of no width", self.at, self.at + 1)
+                self.mend("zero-width space", self.at, self.at + 1)
                 self.at += 1
             elif text.startswith(("\\n", "\\r", "\\t"), self.at):
                 # Between members it can only be a line end.
@@ -143,7 +167,7 @@ class ScalarScanner:
             elif skip := _SKIP.match(text, self.at):
                 start, self.at = self.at, skip.end()
                 if not skip[0].isspace():
-                    self.mend("comment left out", start)
+                    self._note_comment(skip[0], start)
             else:
                 break
             char = text[self.at : self.at + 1]
@@ -161,12 +185,12 @@ class ScalarScanner:
             self.at = atom.end(1)
             return _WORDS[atom[1]] if atom[1] in _WORDS else self._number(atom[1])
         number = _NUMBER.match(text, start) if char in _NUMERIC else None
-        if number and not _PADDED.match(text, start):
+        if number and not _ODD.match(text, start):
             self.at = number.end()
             return self._number(number[0])
         if char in _LACKING and (lacking := _NO_NUMBER.match(text, start)):
             self.at = lacking.end()
-            self.mend("number that JSON lacks", start)
+            self.mend("number that JSON does not allow", start)
             return float(lacking[0])
         if char == "0" and _THOUSANDS.match(text, max(0, start - 2)):
             self.fail("a number with commas in it")
@@ -196,14 +220,19 @@ class ScalarScanner:
 
     def _word(self, word: str, start: int) -> Any:
         """Return what unquoted text stands for."""
+        stopped = _STOPPED_NUMBER.fullmatch(word)
         if self.is_over(self.at):
             self.tear(Tear.CUT)
-            if number := _STOPPED_NUMBER.fullmatch(word):
-                return float(number[1] + (number[2] or ""))
+            if stopped:
+                return float(stopped[1] + (stopped[2] or ""))
+        elif stopped:
+            self.fail("a number that stops", start)
         if (";" in word and _SEMICOLON.search(word)) or (
-            "(" in word and not self.parentheses and _CONSTRUCTED.match(word)
+            not self.parentheses and _CONSTRUCTED.match(word)
         ):
             self.fail("an expression, not a value", start)
+        if _KEYED.match(word):
+            self.fail("a key in a value", start)
         quotes = word.count('"')
         if quotes == 1 and word.endswith('"'):
             self.mend("missing quote", start)
@@ -211,6 +240,8 @@ class ScalarScanner:
         if quotes % 2 or (quotes and ":" in word):
             self.fail("unquoted text that holds quotes", start)
         self.mend("unquoted text", start)
+        if _DIGITS.fullmatch(word):
+            return OddNumber(word)
         return BareName(word) if self._is_code(word) else word
 
     def _is_code(self, word: str) -> bool:
@@ -245,7 +276,7 @@ class ScalarScanner:
             return int(plain)
         number = float(plain)
         if isinf(number):
-            self.mend("number that JSON lacks", start)
+            self.mend("number that JSON does not allow", start)
         return number
 
     # -- what it notes
@@ -266,6 +297,17 @@ class ScalarScanner:
     def full(self) -> bool:
         """Whether no more is noted."""
         return len(self.repairs) >= _MOST_REPAIRS
+
+    def _note_comment(self, comment: str, start: int) -> None:
+        if _LEAVES_OUT.search(comment):
+            self.leave_out(start)
+        else:
+            self.mend("comment left out", start)
+
+    def leave_out(self, start: int) -> None:
+        """Note that a model wrote `...` for more of the same."""
+        self.mend(LEFT_OUT, start, max(self.at, start + 1))
+        self.torn = Tear.CUT
 
     def tear(self, how: Tear = Tear.OPEN) -> None:
         """Note that the text stops too early."""

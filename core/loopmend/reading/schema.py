@@ -16,6 +16,7 @@ from loopmend.reading.checker import (
     verify_schema,
 )
 from loopmend.reading.problem import Path, Problem, kind_of
+from loopmend.reading.scalars import OddNumber
 from loopmend.reading.typed_dicts import TAKEN, retyped
 
 if TYPE_CHECKING:  # loaded with the first type: who reads without one does not pay for it
@@ -142,7 +143,7 @@ class Schema:
             return self._from_json(value, error)
 
     def turned(self, value: Any) -> tuple[list[Path], tuple[Problem, ...]]:
-        """Return what of a valid value is turned into another type, and what is lost by that.
+        """Return the parts of a valid value that validation converts, and what that loses.
 
         >>> schema_of(dict[str, int]).turned({"a": "7.0", "b": 1})
         ([('a',)], ())
@@ -161,11 +162,12 @@ class Schema:
             errors = error.errors(include_url=False)
         except ValueError:  # half a surrogate pair: only the schema can tell
             return [], tuple(self._problems(value))
-        paths = dict.fromkeys(_place_in(value, error["loc"]) for error in errors)
-        lost = [error for error in errors if _is_lost(error)]
+        placed = [(*_place_in(value, error["loc"]), error) for error in errors]
+        lost = [e for _, held, e in placed if _is_lost(e) or isinstance(held, OddNumber)]
         dates = self._problems(value) if self.dated else []
         problems = [problem for problem in dates if problem.came == DIGITS]
-        return list(paths), (*problems, *(self._words(value, lost[:_MOST]) if lost else ()))
+        paths = list(dict.fromkeys(path for path, _, _ in placed))
+        return paths, (*problems, *(self._words(value, lost[:_MOST]) if lost else ()))
 
     def _from_json(self, value: Any, failed: Any) -> tuple[Any, tuple[Problem, ...]]:
         """Validate a value as JSON: strict models take text for dates and options only there."""
@@ -209,8 +211,8 @@ class Schema:
         return (*found, *new)
 
 
-def _place_in(value: Any, steps: Path) -> Path:
-    """Return where an error's steps lead in a value, without the names of alternatives."""
+def _place_in(value: Any, steps: Path) -> tuple[Path, Any]:
+    """Return where an error's steps lead in a value, without names of alternatives; and to what."""
     path: Path = ()
     for step in steps:
         try:
@@ -218,7 +220,7 @@ def _place_in(value: Any, steps: Path) -> Path:
         except (KeyError, IndexError, TypeError):  # the name of an alternative
             continue
         path = (*path, step)
-    return path
+    return path, value
 
 
 def _is_lost(error: Mapping[str, Any]) -> bool:

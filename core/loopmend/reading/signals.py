@@ -38,7 +38,11 @@ _EXPLICIT: Final = DetectionConfig(detect_implicit=False)
 
 
 def read_signal(said: str, *, phrases: bool = True) -> MetaSignal | None:
-    """Return the meta-signal in what a model says, explicit tags before phrases."""
+    """Return the meta-signal in what a model says, explicit tags before phrases.
+
+    >>> read_signal("<stuck>no access</stuck>").kind
+    'Stuck'
+    """
     if "<" in said and _names_a_kind(said.lower()):
         signal = _explicit(said)
         if signal is not None:

@@ -80,7 +80,7 @@ class Source:
         self._dropped: list[list[tuple[int, int]]] | None = None
         for evidence, pattern in _NOTHING:
             if any(mark in self.text for mark in evidence):
-                self._drop(pattern, "marks that say nothing")
+                self._drop(pattern, "meaningless marks")
         if "&" in self.text and _is_escaped(self.text):
             self._drop(_ENTITY, "entities")
         if _OWN_NAME.match(self.text) and not _ANOTHER_NAME.search(self.text):

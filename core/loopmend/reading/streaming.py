@@ -22,8 +22,8 @@ _FIRST: Final = 32
 class TurnReader:
     r"""Reads a turn chunk by chunk.
 
-    `feed` yields what is already known; `finish` returns exactly what `read_turn` returns for the
-    whole text, including why it could not be read.
+    `feed` yields what is known so far; `finish` returns exactly what `read_turn` returns for the
+    whole text, including a failure.
 
     >>> reader = TurnReader()
     >>> for chunk in ("Thought: I have to add them up\nAct", "ion: add\nAction Input: 2 and 2"):
@@ -52,7 +52,7 @@ class TurnReader:
         return self._chunks[0] if self._chunks else ""
 
     def feed(self, chunk: str) -> Iterator[Turn]:
-        """Take a chunk and yield what is now known, if that has changed.
+        """Take a chunk and yield the turn as far as it is known, if it has changed.
 
         A partial turn has no failure: the next chunk may complete it.
 

@@ -10,53 +10,51 @@ import re
 from textwrap import dedent
 from typing import Final
 
+from loopmend.reading.quotations import CLOSERS, QUOTES, is_open
 from loopmend.reading.scalars import NAMED, Part, ScalarScanner, Tear
 
-__all__ = ["CLOSERS", "QUOTES", "StringScanner"]
+__all__ = ["StringScanner"]
 
-QUOTES: Final = {
-    '"': '"',
-    "'": "'",
-    "`": "`",
-    "\u201c": "\u201d\u201c",
-    "\u201d": "\u201d",
-    "\u2018": "\u2019\u2018",
-    "\u2019": "\u2019",
-}
-"""What opens a string, and what may close it."""
-CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
-"""What opens an object, an array or a tuple, and what closes it."""
 TOKEN_QUOTES: Final = ('<|"|>', "<escape>")
 """Quotes that are tokens, as Gemma writes them: nothing in between is escaped."""
 
 _UNICODE: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
 )
+# Text may go on so far behind `\\u` without a character that it stands for.
+_HALF: Final = re.compile(r"\\u[0-9][0-9a-fA-F]{0,2}(?=[^0-9a-fA-F])")
 _BYTE: Final = re.compile(r"\\x([0-9a-fA-F]{2})")
 _ESCAPES: Final[dict[str, str]] = {
     **dict(zip("ntrbf", "\n\t\r\b\f", strict=True)),
-    **dict(zip("/\\\"'`", "/\\\"'`", strict=True)),
+    **dict(zip('/\\"', '/\\"', strict=True)),
     "\n": "",
 }
+# A path of Windows of which one part cannot be an escape, so that none is.
+_WINDOWS: Final = re.compile(r"[A-Za-z]:(?:\\[\w .\-]+)*?\\[^\Wbfnrtu]")
 _FIXED: Final = r"(?:true|false|null|True|False|None)\b"
 _WORD: Final = rf"(?!{_FIXED})[^\W\d]"
-_ITEM: Final = rf"""[uUrR]?["']|[\u201c\u2018`\[{{(]|[-+.]?\d|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"""
+_ITEM: Final = (
+    r"""[uUrR]?["']|[\u201c\u2018\u201e\u00ab\u300c`\[{(]|[-+.]?\d"""
+    rf"|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"
+)
 _CUT_KEY: Final = r"""["'\u201c\u2018`][^"'\u201c\u201d\u2018\u2019`\n]{0,80}(?:\n\s*)?\Z"""
 _NOTE: Final = r"//[^\n]{0,200}\n|\#[^\n]{0,200}\n|/\*[^*]{0,200}\*/"
+# Line ends between members may be escaped, as in a text that was encoded without its quotes.
+_GAP: Final = r"\s*(?:\\[nrt]\s*)*"
 _OVER: Final = r"\.\.\.|\u2026|//|/\*|#|$"
 # What may follow the closing quote of a text that is all there is, a key, a member and an item.
 _AFTER: Final = {
     "root": re.compile(r"\s*\Z"),
     "key": re.compile(rf"(?:\s|{_NOTE})*(?:[:\uff1a=]|(?:{_FIXED}|-?\d[\d.]*)\s*[,}}])"),
     "member": re.compile(
-        rf"\s*(?:[,\uff0c]\s*(?:,\s*)*(?:{NAMED}|[\w$][\w$.\-]{{0,60}}\s*:|[}}\]\[{{]|{_CUT_KEY}|{_OVER})"
+        rf"{_GAP}(?:[,\uff0c]{_GAP}(?:,\s*)*(?:{NAMED}|[\w$][\w$.\-]{{0,60}}\s*:|[}}\]\[{{]|{_CUT_KEY}|{_OVER})"
         rf"|\}}(?!\s*,\s*{_WORD})|\](?!\s*\w)|{NAMED}|{_OVER})|[^\S\n]*\n\s*[\w$][\w$.\-]{{0,60}}\s*:"
     ),
     "argument": re.compile(
         r"""\s*(?:[}\])]|[:\uff1a\uff0c]|,\s*(?:["'`\u201c\u2018\w\[{(}\])/#-]|$)|\n|$|//|/\*|#)"""
     ),
     "item": re.compile(
-        rf"\s*(?:[,\uff0c]\s*(?:,\s*)*(?:{_ITEM}|[}}\])]|{_OVER})|[\])}}]|{_OVER})"
+        rf"{_GAP}(?:[,\uff0c]{_GAP}(?:,\s*)*(?:{_ITEM}|[}}\])]|{_OVER})|[\])}}]|{_OVER})"
         rf"|\s+[\"'](?=[^\s,\]])|[^\S\n]*\n\s*(?:[\"'\[{{\d]|{_FIXED})"
     ),
 }
@@ -64,6 +62,7 @@ _UNCLOSED: Final = {
     "member": re.compile(rf",\s*(?={NAMED})"),
     "item": re.compile(r",(?:/\*[^*]*\*/)?(?=[\"'][^\s\"',\]])"),
 }
+_TWO_WAYS: Final = "quotes that can be read in two ways"
 _RAW: Final = "raw line end in a string"
 _TRIPLE: Final = ('"""', "'''", "```")
 _BEFORE_KEY: Final = frozenset(", \t\n\r\f\v/")
@@ -160,6 +159,7 @@ class StringScanner(ScalarScanner):
         """Read on to the quote that what follows shows to be the last."""
         text, part = self.text, self.part
         search, after, inner = _ENDS[opening].search, _AFTER[part].match, part in _UNCLOSED
+        literal = _WINDOWS.match(text, begin) is not None
         start = checked = begin
         inner_quotes = 0
         pieces: list[str] = []
@@ -172,7 +172,7 @@ class StringScanner(ScalarScanner):
             if char == "\\":
                 pieces.append(text[begin:at])
                 self.at = at
-                pieces.append(self._escape())
+                pieces.append(self._escape(opening, literal=literal))
                 begin = self.at
                 continue
             if char in "\n\t\r":
@@ -187,10 +187,12 @@ class StringScanner(ScalarScanner):
                 if not opens:
                     self._refuse(at, part, empty=at == start, first=checked == start)
                 if (unclosed := self._ends_before(at)) is not None and unclosed >= begin:
+                    self._verify(inner_quotes == 0, at)
                     self.mend("missing quote", unclosed)
                     self.at = unclosed
                     return "".join([*pieces, text[begin:unclosed]])
             if ends or text.find(char, at + 1, at + _REACH) == -1:
+                self._verify(inner_quotes == 0 or not is_open(text[start:at], char), at)
                 pieces.append(text[begin:at])
                 self.at = at + 1
                 return _laid_out("".join(pieces), text[begin:at])
@@ -198,12 +200,17 @@ class StringScanner(ScalarScanner):
             self._note_inner(at, checked, inner_quotes)
             self.at = checked = at + 1
 
+    def _verify(self, certain: bool, at: int) -> None:  # noqa: FBT001 - what is to hold
+        """Refuse a string that may also end elsewhere, because it holds quotes that it needs."""
+        if not certain:
+            self.fail(_TWO_WAYS, at)
+
     def _note_inner(self, at: int, checked: int, count: int) -> None:
         """Note a quote that is part of a string, unless there are too many to believe it."""
         if self.part == "key" and _NO_KEY.search(self.text, checked, at):
             self.fail("a key that does not end", at)
         if count > _MOST_QUOTES:
-            self.fail("quotes that can be read in two ways", at)
+            self.fail(_TWO_WAYS, at)
         self.mend("unescaped quote in a string", at)
 
     def _refuse(self, at: int, part: Part, *, empty: bool, first: bool) -> None:
@@ -214,7 +221,7 @@ class StringScanner(ScalarScanner):
         elif part == "item" and _COLON.match(text, at + 1):
             msg = "a key in an array"
         elif empty:
-            msg = "text behind an empty string"
+            msg = "text after an empty string"
         elif (
             (part in ("member", "argument") and _QUOTE_NEXT.match(text, at + 1))
             or (
@@ -230,28 +237,38 @@ class StringScanner(ScalarScanner):
                 )
             )
         ):
-            msg = "quotes that can be read in two ways"
+            msg = _TWO_WAYS
         else:
             return
         self.fail(msg, at)
 
-    def _escape(self) -> str:
+    def _escape(self, opening: str, *, literal: bool) -> str:
         """Step over a backslash and what it escapes, and return what that stands for."""
+        if literal:
+            self.at += 1
+            self.mend("unknown escape", self.at - 1)
+            return "\\"
         char = self.text[self.at + 1 : self.at + 2]
         coded = _UNICODE.match(self.text, self.at) if char == "u" else None
         if coded:
             self.at = coded.end()
             half = coded[0].encode().decode("unicode_escape")
             return half.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if char == "u" and _HALF.match(self.text, self.at):
+            self.fail("half an escape")
         if char == "x" and self.parentheses and (byte := _BYTE.match(self.text, self.at)):
             self.at = byte.end()
             return chr(int(byte[1], 16))
         self.at += 2
         if char in _ESCAPES:
             return _ESCAPES[char]
+        if char == "'" and self.parentheses:
+            return char
         self.mend("unknown escape", self.at - 2)
-        # `\d` is a pattern, `\_` is Markdown.
-        return "\\" + char if char.isalnum() or not char else char
+        # Python and JavaScript know `\\'`, a string its own quote; a key is a name, and Markdown
+        # escapes names. Any other backslash is part of a pattern or a path.
+        known = ("'", *QUOTES[opening], *("_" if self.part == "key" else ""))
+        return char if char in known else "\\" + char
 
     def _ends_before(self, at: int) -> int | None:
         """Return where a string ends if this quote opens the next key or item."""
@@ -311,7 +328,7 @@ class StringScanner(ScalarScanner):
         begin = self.at + 3
         end = self.text.find(quotes, begin)
         if self.text.startswith(quotes[0], begin) or _INFO.match(self.text, begin):
-            self.fail("quotes that can be read in two ways")
+            self.fail(_TWO_WAYS)
         self.mend("triple quotes", self.at)
         if end == -1:
             self.tear(Tear.CUT)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Union
 
+from loopmend._arguments import require_several
+
 __all__ = ["ToolSpec"]
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+|[^\W\d_A-Z]+")
@@ -40,7 +42,7 @@ _MOST_DECORATIONS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool's name and, if known, what it takes.
+    """A tool's name and, if known, its parameters.
 
     >>> ToolSpec.of({"name": "search", "parameters": {"properties": {"q": {"type": "string"}}}})
     ToolSpec(name='search', parameters={'q': {'type': 'string'}}, required=(), known=True)
@@ -74,6 +76,19 @@ class ToolSpec:
         about = getattr(tool, "description", None) or inspect.getdoc(tool)
         spec = cls._of_object(name, tool)
         return replace(spec, description=about) if isinstance(about, str) else spec
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data that `of` takes.
+
+        >>> ToolSpec("search", description="Search the web.").data()
+        {'name': 'search', 'description': 'Search the web.'}
+        """
+        told = {"description": self.description} if self.description else {}
+        if not self.known:
+            return {"name": self.name, **told}
+        taken = {"properties": dict(self.parameters), "required": list(self.required)}
+        shared = {"$defs": dict(self.definitions)} if self.definitions else {}
+        return {"name": self.name, **told, "parameters": {"type": "object", **taken, **shared}}
 
     @classmethod
     def _of_object(cls, name: str, tool: Any) -> ToolSpec:
@@ -157,11 +172,16 @@ def _annotation_schema(annotation: Any) -> dict[str, Any]:
 
 
 class Toolbox:
-    """The tools on offer, by any spelling of their names."""
+    """The available tools, found by any spelling of their names.
+
+    >>> list(Toolbox(["search", "wipe"]).tools)
+    ['search', 'wipe']
+    """
 
     __slots__ = ("_by_spelling", "tools")
 
     def __init__(self, tools: Iterable[Any]) -> None:
+        require_several(tools, "tools", "tools")
         self.tools: dict[str, ToolSpec] = {}
         self._by_spelling: dict[str, str | None] = {}
         for spec in (spec for tool in tools for spec in _specs(tool)):
@@ -178,7 +198,7 @@ class Toolbox:
     def find(self, name: str) -> ToolSpec | None:
         """Return the tool that has this name, in whatever case, separators or decoration.
 
-        A name that only contains a tool's name is another name.
+        A name that merely contains a tool's name does not count.
         """
         known = self.tools.get(name)
         if known is not None or len(name) > _LONGEST_NAME:

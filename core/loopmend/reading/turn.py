@@ -27,7 +27,7 @@ class FailurePattern(str, Enum):
     """
 
     MALFORMED = "malformed"
-    """A call or a value that cannot be read with certainty."""
+    """A call or a value whose meaning is not certain."""
     NARRATED = "narrated"
     """The model describes what it would do instead of doing it."""
     EMPTY = "empty"
@@ -47,10 +47,10 @@ class FailurePattern(str, Enum):
     ACTION_AND_ANSWER = "action_and_answer"
     """An action and a final answer in one turn."""
     NO_ACTION = "no_action"
-    """A reply that leads to neither an action nor an answer: a bare thought, or prose where a value
-    was asked for."""
+    """A reply with neither an action nor an answer: a bare thought, or prose where you asked for a
+    value."""
     TEXTUAL_CALL = "textual_call"
-    """A call written as text where it belongs in the provider's interface."""
+    """A call written as text that should go through the provider's interface."""
     BAD_VALUE = "bad_value"
     """A value that does not fit the schema."""
 
@@ -58,7 +58,7 @@ class FailurePattern(str, Enum):
 
     @property
     def parent(self) -> NormalizationPattern:
-        """The contract's pattern that this one is a kind of."""
+        """The contract's pattern to which this one belongs."""
         if self in (FailurePattern.NARRATED, FailurePattern.FABRICATED_OUTPUT):
             return NormalizationPattern.NARRATED_TOOL_USE
         if self in (FailurePattern.EMPTY, FailurePattern.TEMPLATE_ECHO, FailurePattern.NO_ACTION):
@@ -68,21 +68,21 @@ class FailurePattern(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """One thing that the reader put right.
+    """One repair that the reader made.
 
     >>> Repair("trailing comma", (8, 9)).span
     (8, 9)
     """
 
     what: str
-    """In a few words."""
+    """The repair, in a few words."""
     span: tuple[int, int]
     """Where in the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a turn could not be read with certainty.
+    """Why a reply is not certain.
 
     >>> Failure(FailurePattern.EMPTY, "The reply is empty.", (0, 0)).pattern.value
     'empty'
@@ -98,13 +98,13 @@ class Failure:
     nearest: str | None = None
     """The available tool with the most similar name."""
     call: ToolCall | None = None
-    """The call, as much of it as could be read."""
+    """The readable part of the call."""
     missing: tuple[str, ...] = ()
     """Required parameters that the call leaves out."""
     mistyped: tuple[str, ...] = ()
     """Parameters whose values have the wrong type."""
     unknown: tuple[str, ...] = ()
-    """Arguments that the tool does not accept, as the model named them."""
+    """Arguments that the tool does not accept, under the model's names."""
     problems: tuple[Problem, ...] = ()
     """The parts of a value that do not fit the schema."""
 
@@ -124,23 +124,25 @@ class ReadingConfig:
     salvage: bool = False
     """Also return actions that are only likely, with `fidelity="salvaged"`."""
     after_tool_result: bool = False
-    """Whether the turn follows a tool's result: then an empty turn is a way to finish."""
+    """Whether the turn follows a tool's result: then an empty turn is not a failure."""
     detect_signals: bool | Literal["tags"] = True
     """Whether to look for meta-signals: all, none, or only those in tags, not in phrases."""
     calls: Literal["sure", "any"] = "sure"
-    """Which calls in the text to make: those that are clearly meant, or also those that the words
-    around them may only show, quote or forbid."""
+    """Which calls in the text to make: only those that are clearly meant, or also those that the
+    text may only show, quote or forbid."""
     forms: tuple[Callable[[str], Any], ...] = ()
     """Your own forms, tried first: each takes the text and returns its `ToolCall`s or `None`."""
     plain_text: Literal["answer", "error"] = "answer"
-    """Whether plain prose is the answer, or a failure because you asked for a form."""
+    """Whether plain prose is the answer, or a failure because you asked for another form."""
     action_and_answer: Literal["error", "action", "answer"] = "error"
-    """Which one counts if a turn holds both."""
+    """Which one counts if a turn contains both."""
     strict: bool = False
     """Whether a turn that needs repair is a failure."""
     native: bool = False
     """Whether calls go through the provider's interface: then code, keywords and examples in the
     text are part of an answer unless they are clearly a call to an available tool."""
+    question: str = ""
+    """What the user asked, if it is known: an argument that stands in it is no placeholder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,17 +155,17 @@ class Turn:
     """
 
     actions: tuple[AgentAction, ...] = ()
-    """What it asks for: several calls, or one answer or question; empty if that is uncertain."""
+    """Several calls, or one answer or question; empty if the reply is not certain."""
     thought: str | None = None
-    """What the model thought."""
+    """The model's thinking."""
     signal: MetaSignal | None = None
     """What the model says about its own progress."""
     failure: Failure | None = None
-    """Why it could not be read with certainty."""
+    """Why the reply is not certain."""
     fidelity: Fidelity = "exact"
     """Whether the text needed repair, or the actions are only likely."""
     repairs: tuple[Repair, ...] = ()
-    """What the reader put right, each with its place."""
+    """The reader's repairs, each with its place."""
     dialect: str | None = None
     """The form of the text; `None` for plain prose."""
     span: tuple[int, int] = (0, 0)

@@ -84,7 +84,7 @@ def verified(text: str, found: Value) -> Value:
     try:
         decode(part)
     except ValueError:
-        repair = Repair("number or escape that JSON lacks", (found.start, found.end))
+        repair = Repair("number or escape that JSON does not allow", (found.start, found.end))
         return replace(found, repairs=(repair,))
     return found
 

@@ -1,0 +1,49 @@
+"""What opens and closes in values: quotes and brackets, and what a string leaves open."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["CLOSERS", "QUOTES", "is_open"]
+
+QUOTES: Final = {
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "\u201c": "\u201d\u201c",
+    "\u201d": "\u201d",
+    "\u2018": "\u2019\u2018",
+    "\u2019": "\u2019",
+    "\u201e": "\u201c\u201d",
+    "\u00ab": "\u00bb",
+    "\u300c": "\u300d",
+}
+"""What opens a string, and what may close it."""
+CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
+"""What opens an object, an array or a tuple, and what closes it."""
+# What has an end of its own within a string. A quote opens right before what it holds.
+_ENCLOSING: Final = re.compile(
+    r"(?P<open>[{\[(])|(?P<close>[}\])])|(?<![\w.!?,;:)\]}%\"'])(?P<quote>[\"'])(?=[^\s,:}\])])|(?P<last>[\"'])"
+)
+_DEEPEST: Final = 50
+
+
+def is_open(found: str, quote: str) -> bool:
+    """Tell whether a string ends within something that it quotes: brackets, or quotes of its kind.
+
+    Then the quote that seems to end it may belong to what is quoted.
+    """
+    held: list[str] = []
+    for match in _ENCLOSING.finditer(found):
+        sign = match[0]
+        if len(held) > _DEEPEST:
+            return True
+        if sign in CLOSERS:
+            held.append(CLOSERS[sign])
+        elif match["close"] or sign == quote:
+            if match["quote"] and sign not in held:
+                held.append(sign)
+            elif sign in held:
+                del held[len(held) - 1 - held[::-1].index(sign) :]
+    return bool(held)
