@@ -38,7 +38,7 @@ _RECORDED: Final = pytest.StashKey["RecordedTraces"]()
 
 
 class RecordedTraces:
-    """The runs of a test: those that were recorded, and those that it added itself.
+    """A test's runs: those that the plugin recorded, and those that the test added.
 
     >>> from loopmend import Trace
     >>> recorded = RecordedTraces()
@@ -52,7 +52,7 @@ class RecordedTraces:
         self._recorders: list[KeptTraces] = []
 
     def add(self, trace: Trace) -> None:
-        """Add a run that no recorder sees, such as one of your own loop."""
+        """Add a run that no recorder sees, such as a run of your own loop."""
         self._own.append(trace)
 
     @property
@@ -62,7 +62,7 @@ class RecordedTraces:
 
     @property
     def last(self) -> Trace | None:
-        """The last of them."""
+        """The last finished run."""
         return self.all[-1] if self.all else None
 
 
@@ -72,12 +72,12 @@ def assert_no_findings(
     severity: Severity = "error",
     allow: Iterable[str] = (),
 ) -> None:
-    """Fail unless runs are free of findings of a severity or worse; the report says what was found.
+    """Fail if runs have findings of a severity or worse, and show them in the message.
 
     Args:
         runs: A trace, a report, or several.
         severity: `error`, `warning` or `info`.
-        allow: Kinds of findings that are all right.
+        allow: Kinds of findings to ignore.
 
     Raises:
         AssertionError: There is such a finding.

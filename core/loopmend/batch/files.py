@@ -45,7 +45,7 @@ class _Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What came of a batch.
+    """The result of a batch.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -54,13 +54,13 @@ class BatchResult:
     """
 
     runs: int = 0
-    """How many runs were classified."""
+    """How many runs the batch classified."""
     verdicts: Counter[str] = field(default_factory=Counter)
     stop_reasons: Counter[str] = field(default_factory=Counter)
     findings: Counter[str] = field(default_factory=Counter)
-    """In how many runs each kind was found."""
+    """In how many runs each kind of finding occurs."""
     skipped: tuple[Skipped, ...] = ()
-    """What could not be read: file, line, reason."""
+    """The unreadable parts: file, line, reason."""
     resumed: int = 0
     """How many parts an earlier batch had finished."""
 
@@ -68,15 +68,15 @@ class BatchResult:
 def classify_files(
     paths: Paths, out: str | os.PathLike[str], workers: int | None = None, **options: Any
 ) -> BatchResult:
-    """Classify the runs of files on all cores, and write a row for each as lines of JSON.
+    """Classify the runs in files on all cores, and write one JSON line per run.
 
-    Started again with the same files and options, it goes on where it was stopped. Memory is
-    bounded by a few pieces of 8 MB, and by the largest file of rows of which several make a run.
+    If you start it again with the same files and options, it resumes. Memory is bounded by a few
+    pieces of 8 MB, and by the largest file in which several rows make a run.
 
     Args:
-        paths: A file or several, in any format that `load_traces` reads.
+        paths: One or more files, in any format that `load_traces` reads.
         out: A folder for the parts of the output; `read_rows(out)` reads them back.
-        workers: How many processes; by default one for each core. With 1, none is started.
+        workers: How many processes; by default one per core. With 1, it starts no process.
         options: What `load_traces` takes: `format`, `tools`, `finish`, `handover`,
             `max_iterations`.
 

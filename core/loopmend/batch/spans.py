@@ -42,27 +42,27 @@ def classify_spans(
     ray: str | None = None,
     slices: int = 1,
 ) -> int:
-    """Classify runs whose spans are rows of Parquet, and write a row for each run as Parquet.
+    """Classify runs whose spans are Parquet rows, and write one Parquet row per run.
 
-    Rows are brought together by their trace; the columns are those of any format of rows that
-    `load_traces` reads: spans of Phoenix or OpenTelemetry, observations of Langfuse, runs of
-    LangSmith. Columns may hold JSON as text.
+    It groups the rows by trace. The columns are those of any row format that `load_traces` reads:
+    spans of Phoenix or OpenTelemetry, observations of Langfuse, runs of LangSmith. Columns may
+    contain JSON as text.
 
     Args:
-        source: Parquet files: a path, a pattern, an address of an object store, several of them, or
-            a Daft data frame.
-        out: A local folder for the output, one Parquet folder for each slice.
-        trace_id: The column that tells the trace; by default the first one that is named like it.
+        source: Parquet files: a path, a pattern, an object store's address, several of them, or a
+            Daft data frame.
+        out: A local folder for the output, with one Parquet folder per slice.
+        trace_id: The column with the trace id; by default the first with one of the usual names.
         ray: The address of a Ray cluster; without it, Daft runs on this machine.
-        slices: Into how many parts the traces are divided. A slice that is finished is not done
-            again, and each slice reads the source once.
+        slices: How many parts to divide the traces into. Each slice reads the source once; a
+            restarted batch skips finished slices.
 
     Returns:
-        How many slices were classified now; those of an earlier attempt are left as they are.
+        How many slices it classified now; it skips those of an earlier attempt.
 
     Raises:
         ImportError: Daft is not installed: `pip install "loopmend[batch]"`.
-        ValueError: No column tells the trace.
+        ValueError: No column contains the trace id.
 
     >>> classify_spans("s3://exports/2026-11-17/*.parquet", "out", slices=8)  # doctest: +SKIP
     8
@@ -77,7 +77,7 @@ def classify_spans(
     names = frame.column_names
     key = trace_id or next((name for name in _TRACE_IDS if name in names), None)
     if key is None or key not in names:
-        msg = f"no column tells the trace (columns: {', '.join(names)}); name it by `trace_id`"
+        msg = f"no column holds the trace id (columns: {', '.join(names)}); pass `trace_id`"
         raise ValueError(msg)
     done = 0
     for number in range(slices):
@@ -115,7 +115,7 @@ def _write_surely(frame: Any, key: str, folder: Path, attempts: int) -> None:
             if not attempts:
                 raise
             told = without_controls(f"{type(error).__name__}: {error}")[:200]
-            _LOG.warning("%s failed and is tried again: %s", folder.name, told)
+            _LOG.warning("%s failed, trying again: %s", folder.name, told)
 
 
 def _write(frame: Any, key: str, folder: Path) -> None:

@@ -56,8 +56,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Say why agents' runs failed, from their records, without a model.",
-    epilog="Exit codes: 0 fine, 1 --fail-on found something, 2 wrong usage, 3 nothing was read.",
+    help="Say why agents' runs failed, from recorded runs and without a model.",
+    epilog="Exit codes: 0 success, 1 --fail-on matched, 2 wrong usage, 3 nothing could be read.",
 )
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ Paths = Annotated[
 ]
 FormatOption = Annotated[
     Optional[Format],  # noqa: UP045 - typer reads it at run time, on Python 3.10 too
-    typer.Option("--format", help="The format, if the content does not show it."),
+    typer.Option("--format", help="The format, if the content does not reveal it."),
 ]
 Tools = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Option("--tool", help="The name of an available tool; repeat it for each."),
+    typer.Option("--tool", help="An available tool's name; repeat the option for more."),
 ]
 Finish = Annotated[
     Optional[list[str]],  # noqa: UP045
@@ -88,7 +88,7 @@ Handover = Annotated[
 ]
 MostSteps = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option("--max-iterations", min=0, help="The cap on steps, if the record has none."),
+    typer.Option("--max-iterations", min=0, help="The limit of steps, if the record has none."),
 ]
 Jobs = Annotated[
     Optional[int],  # noqa: UP045
@@ -98,14 +98,12 @@ FailOn = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Option(
         help="Exit with 1 if a run has this: a severity (error, warning, info) or worse, a verdict "
-        "such as failed, a stop reason, or 'skipped' for what cannot be read. Repeat it for more."
+        "such as failed, a stop reason, or 'skipped' for unreadable parts. Repeat it for more."
     ),
 ]
 
 
-NoRedact = Annotated[
-    bool, typer.Option("--no-redact", help="Keep keys and passwords in what is shown and written.")
-]
+NoRedact = Annotated[bool, typer.Option("--no-redact", help="Do not redact keys and passwords.")]
 
 
 def _file(what: str, where: str = "a file, or - for standard output") -> Any:
@@ -116,7 +114,7 @@ def _file(what: str, where: str = "a file, or - for standard output") -> Any:
 def start(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,  # noqa: FBT002
 ) -> None:
-    """Say why agents' runs failed, from their records, without a model."""
+    """Say why agents' runs failed, from recorded runs and without a model."""
     if version:
         typer.echo(__version__)
         raise typer.Exit
@@ -164,7 +162,7 @@ def triage(  # noqa: PLR0913, PLR0917 - a command has options
     handover: Handover = None,
     max_iterations: MostSteps = None,
     json: Annotated[Optional[str], _file("all runs as JSON")] = None,  # noqa: UP045
-    jsonl: Annotated[Optional[str], _file("a line of JSON for each run")] = None,  # noqa: UP045
+    jsonl: Annotated[Optional[str], _file("one JSON line per run")] = None,  # noqa: UP045
     html: Annotated[Optional[str], _file("the report page", "a file")] = None,  # noqa: UP045
     sarif: Annotated[Optional[str], _file("findings as SARIF")] = None,  # noqa: UP045
     junit: Annotated[Optional[str], _file("runs as JUnit test cases")] = None,  # noqa: UP045
@@ -172,17 +170,17 @@ def triage(  # noqa: PLR0913, PLR0917 - a command has options
     jobs: Jobs = None,
     no_redact: NoRedact = False,  # noqa: FBT002
 ) -> None:
-    """Say why each run stopped and what is wrong with it."""
+    """Say why each run stopped and what went wrong."""
     odd: list[str] = []
     files, gate = _files(paths, odd), _gate(fail_on)
     if html == STDIN:
-        stop("--html needs a file", WRONG)
+        stop("--html needs a file, not -", WRONG)
     written = [path for path in (json, jsonl, sarif, junit) if path is not None]
     if written.count(STDIN) > 1:
-        stop("only one thing can be written to the output", WRONG)
+        stop("only one result can go to standard output", WRONG)
     lost = overwritten(files, [*written, *([] if html is None else [html])])
     if lost is not None:
-        stop(f"{name_of(lost)} is read and would be overwritten: write to another file", WRONG)
+        stop(f"{name_of(lost)} is also an input: write to another file", WRONG)
     steps, redact = html is not None, not no_redact
     wanted = _wanted(format, tool, finish, handover, max_iterations, steps=steps, redact=redact)
     # Without a gate, the cases of runs with errors fail: a file that says that all is well
@@ -212,16 +210,16 @@ def _print(collected: Collected, format: str | None, *, stderr: bool) -> None:
     if collected.skipped:
         console(stderr=True).print(skipped_view(collected.skipped))
     if not collected.complete:
-        console(stderr=True).print(said("Interrupted; this is what was finished.", "yellow"))
+        console(stderr=True).print(said("Interrupted; this is the result so far.", "yellow"))
     elif not tally.runs:
-        told = f": the input holds nothing in the format {format}" if format else ""
+        told = f": the input contains nothing in the format {format}" if format else ""
         console(stderr=True).print(said(f"No run could be read{told}.", "red"))
 
 
 @app.command()
 def show(  # noqa: PLR0913, PLR0917 - a command has options
-    trace: Annotated[str, typer.Argument(help="A file with one run or many, or -.")],
-    run: Annotated[str, typer.Option(help="Which run: its number in the file, else its id.")] = "1",
+    trace: Annotated[str, typer.Argument(help="A file with one or more runs, or -.")],
+    run: Annotated[str, typer.Option(help="The run's number in the file, or its id.")] = "1",
     format: FormatOption = None,
     tool: Tools = None,
     finish: Finish = None,
@@ -229,7 +227,7 @@ def show(  # noqa: PLR0913, PLR0917 - a command has options
     max_iterations: MostSteps = None,
     no_redact: NoRedact = False,  # noqa: FBT002
 ) -> None:
-    """Show one run step by step, with what was found where it was found."""
+    """Show one run step by step, with its findings."""
     wanted = _wanted(format, tool, finish, handover, max_iterations)
     source: Any = source_of(trace)
     loaded = load_traces(source, wanted.format, **wanted.options)
@@ -247,13 +245,13 @@ def show(  # noqa: PLR0913, PLR0917 - a command has options
         stop(f"There is no run {visible(run)} in {name_of(trace)}.", NOTHING)
     console().print(run_view(found, report, str if no_redact else Redactor().text))
     if others:
-        console(stderr=True).print(said("The file holds more runs: --run N shows another.", "dim"))
+        console(stderr=True).print(said("The file contains more runs: use --run N.", "dim"))
 
 
 @app.command()
 def diff(  # noqa: PLR0913, PLR0917 - a command has options
-    before: Annotated[str, typer.Argument(help="The runs before: a file, folder or pattern.")],
-    after: Annotated[str, typer.Argument(help="The runs after.")],
+    before: Annotated[str, typer.Argument(help="The earlier runs: a file, folder or pattern.")],
+    after: Annotated[str, typer.Argument(help="The later runs.")],
     format: FormatOption = None,
     tool: Tools = None,
     finish: Finish = None,
@@ -262,11 +260,11 @@ def diff(  # noqa: PLR0913, PLR0917 - a command has options
     confidence: Annotated[float, typer.Option(min=0.5, max=0.9999)] = 0.95,
     fail_on: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="rise", help="'rise': exit with 1 if an error or warning rose."),
+        typer.Option(metavar="rise", help="'rise': exit with 1 if errors or warnings rose."),
     ] = None,
     jobs: Jobs = None,
 ) -> None:
-    """Say which findings rose or fell between two sets of runs, and how sure that is."""
+    """Compare two sets of runs: which findings became more or less frequent."""
     if fail_on not in (None, "rise"):
         stop("--fail-on takes 'rise'", WRONG)
     wanted = _wanted(format, tool, finish, handover, max_iterations)
@@ -298,7 +296,7 @@ def read(
     tool: Tools = None,
     json: Annotated[bool, typer.Option("--json", help="Print the turn as JSON.")] = False,  # noqa: FBT002
 ) -> None:
-    """Say what a model's reply asks for, and what had to be repaired to read it."""
+    """Say what a model's reply asks for, and which repairs that took."""
     from loopmend.reading.reader import read_turn
     from loopmend.wire import to_json
 
@@ -318,7 +316,7 @@ def plan(
     state: Annotated[str, typer.Argument(help="A file with a TaskStateInput as JSON, or -.")],
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,  # noqa: FBT002
 ) -> None:
-    """Say what should happen next, given what a host knows."""
+    """Plan what an agent should do next."""
     from loopmend.contracts.task_input import TaskStateInput
     from loopmend.planning.explanation import explain
     from loopmend.planning.planner import Planner

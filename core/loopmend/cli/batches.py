@@ -17,7 +17,7 @@ def batch(
     source: Annotated[
         list[str], typer.Argument(help="Parquet files: paths, patterns, addresses such as s3://…")
     ],
-    out: Annotated[str, typer.Option(metavar="FOLDER", help="Where the reports go, as Parquet.")],
+    out: Annotated[str, typer.Option(metavar="FOLDER", help="A folder for the Parquet output.")],
     ray: Annotated[
         Optional[str], typer.Option(metavar="ADDRESS", help="A Ray cluster to run on.")  # noqa: UP045 - typer reads it
     ] = None,
@@ -25,7 +25,7 @@ def batch(
         int, typer.Option(min=1, help="Number of parts to divide the runs into.")
     ] = 1,
     trace_id: Annotated[
-        Optional[str], typer.Option(metavar="COLUMN", help="The column that holds the run's id.")  # noqa: UP045
+        Optional[str], typer.Option(metavar="COLUMN", help="The column with the run id.")  # noqa: UP045
     ] = None,
 ) -> None:
     """Classify runs whose spans are rows of Parquet; started again, it goes on where it stopped."""
@@ -35,5 +35,5 @@ def batch(
         done = classify_spans(source, out, trace_id=trace_id, ray=ray, slices=slices)
     except (ImportError, OSError, ValueError) as error:
         stop(visible(str(error)), WRONG)
-    before = f" {slices - done} were finished before." if done < slices else ""
+    before = f" {slices - done} were already finished." if done < slices else ""
     console().print(said(f"Classified {done} of {slices} slices into {visible(out)}.{before}"))

@@ -42,11 +42,13 @@ class Gate:
         Raises:
             UnknownGate: A name is none of these.
         """
-        given = set(names)
+        # A name may be pasted as the page shows it, or several at once.
+        words = (word for name in names for word in name.split(","))
+        given = {"_".join(word.lower().split()) for word in words}
         for name in sorted(given):
             if name not in (*SEVERITIES, *_VERDICTS, *_STOPS, SKIPPED):
                 known = ", ".join(dict.fromkeys((*SEVERITIES, *_VERDICTS, *_STOPS, SKIPPED)))
-                msg = f"{name!r} is nothing to fail on (known: {known})"
+                msg = f"{name!r} is not a --fail-on value (known: {known})"
                 raise UnknownGate(msg)
         worst = max((SEVERITIES.index(name) + 1 for name in given & set(SEVERITIES)), default=0)
         return cls(

@@ -73,7 +73,7 @@ def _named(path: str, odd: list[str]) -> Iterator[str]:
     found = [path] if os.path.lexists(path) else sorted(matching)
     files = [file for each in found for file in _inside(Path(each), odd)]
     if not files:
-        kind = "holds no file that could hold traces" if found else "matches no file"
+        kind = "contains no trace files" if found else "matches no file"
         msg = f"{visible(path)} {kind}"
         raise NotFound(msg)
     yield from files

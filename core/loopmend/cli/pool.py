@@ -179,7 +179,7 @@ class _Reading:
             try:
                 return future.result()
             except BrokenProcessPool:
-                _LOG.warning("a process that read %s died; this one goes on alone", task.file)
+                _LOG.warning("a process reading %s died; continuing without it", task.file)
                 self.pool = None
         return do(task)
 

@@ -20,7 +20,7 @@ DifferenceKind = Literal[
     "own_rule",
     "retry_capped",
 ]
-"""In which way an advised plan can depart from the contract's."""
+"""The ways in which an advised plan can depart from the contract's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class PlanDifference:
 
 @dataclass(frozen=True, slots=True)
 class AdvisedPlan:
-    """What the planner advises to do next, and what the contract selects.
+    """The planner's advice about the next step, and the contract's plan.
 
     >>> from loopmend import Planner
     >>> from loopmend.contracts import TaskStateInput
@@ -52,21 +52,21 @@ class AdvisedPlan:
     """
 
     contract: TaskExecutionPlan
-    """What `plan` returns."""
+    """The contract's plan, as `plan` returns it."""
     advised: TaskExecutionPlan
-    """What the planner advises; equal to the contract's plan if nothing differs."""
+    """The planner's advice; equal to the contract's plan if nothing differs."""
     sources: tuple[str, ...]
-    """Who proposed each advised candidate, such as `rule 3`, `fallback` or `own rule cheap`."""
+    """Which rule proposed each candidate, such as `rule 3`, `fallback` or `own rule cheap`."""
     differences: tuple[PlanDifference, ...]
-    """How the two differ; empty exactly when they are equal."""
+    """How the two differ; empty if and only if they are equal."""
     correction: str | None
-    """What to tell the model about its last reply, if that broke the tool protocol."""
+    """The correction for the model, if its last reply broke the tool protocol."""
     hints: tuple[str, ...]
-    """What rules 9 and 10 would tell the model; advice, as they guess at the user's taste."""
+    """What rules 9 and 10 would tell the model; only advice: they guess at the user's taste."""
     state: TaskOperatingState
     """The state that the plan is based on."""
     input: TaskStateInput
-    """What the host knew."""
+    """The host's knowledge."""
 
     @property
     def candidates(self) -> tuple[ActionCandidate, ...]:
@@ -84,7 +84,7 @@ class AdvisedPlan:
         return self.advised.selected_rationale
 
     def data(self) -> dict[str, Any]:
-        """Return what an event tells of it, as JSON."""
+        """Return the plan's data for an event, as JSON."""
         return {
             "selected": self.selected.value,
             "rationale": self.selected_rationale,

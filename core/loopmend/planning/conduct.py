@@ -67,7 +67,7 @@ def conduct(
     told = planned.hints if hints else ()
     advice = None
     if action in COMPOSES and not composes:
-        advice = f"{why}. Pass `compose=` to have it made."
+        advice = f"{why}. Pass `compose=` to create it."
     if mode != "enforce":
         suggested = f"Suggested next step: {action_in_words(action)}. {why.rstrip('.')}."
         notes = (suggested,) if mode == "advise" and action not in GO_ON else ()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from itertools import pairwise, takewhile
+from typing import Any, Final, Union
 
 from loopmend._arguments import not_text
 from loopmend.contracts.synthesis import (
@@ -14,8 +14,10 @@ from loopmend.contracts.synthesis import (
     runs_of_words,
 )
 from loopmend.contracts.task_input import RetrievalMetrics, TaskStateInput, ToolSearchStats
+from loopmend.mending.messages import Message, Reply
+from loopmend.reading.turn import ReadingConfig
 
-__all__ = ["observe_conversation", "response_skeleton"]
+__all__ = ["observe_conversation", "observe_messages", "response_skeleton"]
 
 _RECENT: Final = 5
 _SHORT: Final = 60
@@ -27,6 +29,7 @@ _UNKNOWN_RECALL: Final = RetrievalMetrics(budget_utilization=1.0)
 _TABLE: Final = re.compile(r"^\s{0,3}\|.*\|\s*$", re.MULTILINE)
 # These forms come from what is told: flights are listed each time, figures go into a table.
 _FORMED: Final = frozenset({"heading", "list", "table", "code"})
+_QUIET: Final = ReadingConfig(detect_signals=False)
 
 
 def response_skeleton(text: str) -> str:
@@ -59,14 +62,14 @@ def observe_conversation(
     tool_count: int = 0,
     **known: Any,
 ) -> TaskStateInput:
-    """Return what the planner can know from a conversation and what the host adds.
+    """Return the planner's input from a conversation and from what the host adds.
 
-    With tools a turn counts as a task, without them as conversation, unless the host names the
-    intents itself.
+    A turn with tools counts as a task, one without tools as conversation, unless the host passes
+    the intents itself.
 
     Args:
-        user_messages: What the user wrote, oldest first.
-        replies: What the model answered, oldest first, without its tool calls.
+        user_messages: The user's messages, oldest first.
+        replies: The model's replies, oldest first, without their tool calls.
         tool_count: How many tools the model has.
         known: Any field of `TaskStateInput` that the host knows better.
 
@@ -94,6 +97,36 @@ def observe_conversation(
         "self_echo_fragments": extract_echo_fragments(recent),
     }
     return TaskStateInput(**{**fields, **known})
+
+
+def observe_messages(
+    messages: Iterable[Union[Message, Reply]], *, tool_count: int = 0
+) -> TaskStateInput:
+    """Return what the planner can know from what users, tools and the model said.
+
+    Args:
+        messages: The conversation, oldest first; what the model said are its replies.
+        tool_count: How many tools the model has.
+
+    >>> asked = Message("user", "Where is Oslo?")
+    >>> observe_messages([asked, Reply("Let me search.")]).previous_turn_had_protocol_issues
+    True
+    """
+    said = list(messages)
+    spoken = (m for m in reversed(said) if isinstance(m, Reply) or m.role == "tool")
+    broken = sum(1 for _ in takewhile(_is_broken, spoken))  # a tool's result ends the row
+    return observe_conversation(
+        [m.content for m in said if isinstance(m, Message) and m.role == "user"],
+        [m.text for m in said if isinstance(m, Reply) and not m.calls],
+        tool_count=tool_count,
+        previous_turn_had_protocol_issues=broken > 0,
+        # Each reply but the first of them came after a correction.
+        normalization_retry_streak=max(broken - 1, 0),
+    )
+
+
+def _is_broken(said: Union[Message, Reply]) -> bool:
+    return isinstance(said, Reply) and said.read(None, "native", _QUIET).failure is not None
 
 
 def _repeats(replies: Sequence[str], skeletons: Sequence[str]) -> bool:

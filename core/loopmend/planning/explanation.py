@@ -38,15 +38,15 @@ class PlanRow:
     """
 
     rank: int
-    """Its place, from 1."""
+    """The candidate's rank, from 1."""
     action: PlannedAction
     confidence: float
     rationale: str
-    """Why, on one line; cut where it is long."""
+    """The reason, on one line; shortened if long."""
     source: str
-    """Who proposed it, such as `rule 3`, `fallback` or `own rule cheap`."""
+    """The rule that proposed it, such as `rule 3`, `fallback` or `own rule cheap`."""
     selected: bool
-    """Whether it is the one that is selected."""
+    """Whether the plan selects it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Explanation:
     """
 
     text: str
-    """What to do, why, the alternatives, and where it departs from the contract."""
+    """The next step, the reason, the alternatives, and departures from the contract."""
     rows: tuple[PlanRow, ...]
     """The candidates, best first."""
 
@@ -79,7 +79,7 @@ class Explanation:
 
 
 def action_in_words(action: PlannedAction) -> str:
-    """Return what an action means, in a few words.
+    """Describe an action in a few words.
 
     >>> action_in_words(PlannedAction.INSPECT_MEMORY)
     'look deeper into memory'
@@ -88,9 +88,9 @@ def action_in_words(action: PlannedAction) -> str:
 
 
 def explain(plan: TaskExecutionPlan | AdvisedPlan) -> Explanation:
-    """Say in words and as a table what the plan is and why.
+    """Explain a plan as text and as a table.
 
-    Rationales may hold what a model or a user wrote, so each is on one line, without control
+    Rationales may contain text from a model or a user, so each is on one line, without control
     characters, and shortened if long.
 
     Raises:

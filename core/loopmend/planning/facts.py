@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 from loopmend.contracts.task_input import RetrievalMetrics, TaskStateInput, ToolSearchStats
 from loopmend.planning.conversation import observe_conversation
 
-__all__ = ["Facts"]
+__all__ = ["Facts", "best_similarity"]
 
 _PLENTY: Final = 1_000_000
 """Tokens where nobody knows how many are left: no rule fires on that."""
@@ -28,7 +29,7 @@ class Facts:
     roster: tuple[str, ...] = ()
     """Whom the agent may hand over to."""
     asked_for: tuple[str, ...] = ()
-    """Whom of them the user asked for, in order."""
+    """The specialists that the user addressed, in order."""
     asked: bool = False
     """Whether the user asked for a specialist at all."""
     tokens_left: int | None = None
@@ -87,3 +88,20 @@ class Facts:
     def data(self) -> dict[str, Any]:
         """Return the facts as JSON."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
+
+
+def best_similarity(scores: Sequence[float | None]) -> float | None:
+    """Return the best similarity of what one retrieval found; 0 if it found nothing.
+
+    It is unknown if nothing has a score, or if the scores are no similarities: a rank or a logit is
+    not between -1 and 1.
+
+    >>> best_similarity([0.4, None, 0.7]), best_similarity([]), best_similarity([12.5])
+    (0.7, 0.0, None)
+    """
+    known = [float(score) for score in scores if score is not None]
+    if not scores:
+        return 0.0
+    if not known or not all(math.isfinite(score) and -1 <= score <= 1 for score in known):
+        return None
+    return max(0.0, *known)

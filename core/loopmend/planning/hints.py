@@ -22,12 +22,12 @@ _ENGAGEMENT: Final = (
 def plan_correction(
     planned: TaskExecutionPlan, *, form: Form = "native", mistake: FailurePattern | None = None
 ) -> str | None:
-    """Return what to tell the model about its last reply, if that broke the tool protocol.
+    """Return the correction for the model, if its last reply broke the tool protocol.
 
     Args:
         planned: The plan.
-        form: The form that the model is asked for.
-        mistake: What was wrong with the reply, if known.
+        form: The form that you asked the model for.
+        mistake: The failure of the reply, if known.
 
     >>> from loopmend.contracts import TaskStateInput, plan, synthesize_task_state
     >>> turn = TaskStateInput("go", ["execution"], previous_turn_had_protocol_issues=True)
@@ -44,7 +44,7 @@ def plan_correction(
 def plan_hints(state: TaskOperatingState) -> tuple[str, ...]:
     """Return what rules 9 and 10 would tell the model, whichever action wins.
 
-    They are guesses about taste: a user who asked for tables wants the same structure again.
+    They guess at the user's taste: a user who asked for tables wants the same structure again.
 
     >>> from loopmend.contracts import TaskStateInput, synthesize_task_state
     >>> turn = TaskStateInput("go", recent_response_skeletons=["list"] * 3)

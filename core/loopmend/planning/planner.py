@@ -34,7 +34,7 @@ _LONGEST_NAME: Final = 40
 
 
 class PlanRule(Protocol):
-    """Proposes one thing to do next: any function with this signature can be a rule.
+    """Proposes a next step: any function with this signature can be a rule.
 
     >>> from loopmend import Planner
     >>> from loopmend.contracts import ActionCandidate, PlannedAction, TaskStateInput
@@ -53,12 +53,11 @@ class PlanRule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Plans what should happen next, by the contract's rules and yours.
+    """Plans the next step, by the contract's rules and yours.
 
-    The planner calls your rules in every turn, including conversations, and ranks them with the
-    contract's. They still compete with the contract's fallback (0.6). While a provider's breaker is
-    open, only a rule with confidence 1.0 comes before the blocker: that is how a host says that it
-    can do without the provider.
+    The planner calls your rules in every turn, including conversations, and ranks their candidates
+    with the contract's, including its fallback (0.6). While a provider's breaker is open, only a
+    rule with confidence 1.0 ranks before the blocker; use that if you can do without the provider.
 
     >>> from loopmend.contracts import TaskStateInput
     >>> turn = TaskStateInput(
@@ -73,9 +72,9 @@ class Planner:
     rules: Sequence[PlanRule] = ()
     """Your own rules, in order."""
     max_normalization_retries: int = MAX_NORMALIZATION_RETRIES
-    """How often in a row to correct the model at most."""
+    """How often in a row to correct the model, at most."""
     form: Form = "native"
-    """The form that the model is asked for; it sets the wording of a correction."""
+    """The form that you asked the model for; it decides the wording of a correction."""
 
     def __post_init__(self) -> None:
         rules: tuple[object, ...] = tuple(self.rules)
@@ -98,13 +97,13 @@ class Planner:
         form: Form | None = None,
         mistake: FailurePattern | None = None,
     ) -> AdvisedPlan:
-        """Rank what could happen next and say how that departs from the contract.
+        """Rank the possible next steps and list where the ranking departs from the contract.
 
         Args:
-            input: What the host knows.
+            input: The host's knowledge.
             state: The state to plan from; by default synthesized from the input.
-            form: The form that the model is asked for, if it is not the planner's.
-            mistake: What was wrong with a reply that broke the protocol, if known.
+            form: The form that you asked the model for, if it is not the planner's.
+            mistake: The failure of a reply that broke the protocol, if known.
 
         Raises:
             TypeError: An argument has the wrong type, or a rule returned something other than a

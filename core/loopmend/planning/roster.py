@@ -26,16 +26,16 @@ _JOINT: Final = re.compile(r"\w[_\-]\w|[a-z][A-Z0-9]|[A-Z]{2}[a-z]")
 
 @dataclass(frozen=True, slots=True)
 class RosterMatch:
-    """The specialists that a message is addressed to.
+    """The specialists that a message addresses.
 
     >>> RosterMatch(explicit=True, names=("writer",)).names
     ('writer',)
     """
 
     explicit: bool = False
-    """Whether the message is addressed to a specialist, be it one of the roster or not."""
+    """Whether the message addresses a specialist, on the roster or not."""
     names: tuple[str, ...] = ()
-    """Those of the roster, in the order of the message."""
+    """The addressed specialists on the roster, in the order of the message."""
 
     def before(self, name: str) -> RosterMatch:
         """Return who is to act before somebody: what comes after a name is for after its work.
@@ -50,16 +50,16 @@ class RosterMatch:
 
 
 def match_specialists(text: str, roster: Mapping[str, str]) -> RosterMatch:
-    """Find the specialists that a message is addressed to: it starts with `@name`.
+    """Find the specialists that a message addresses: it starts with `@name`.
 
     A name that cannot be an ordinary word, such as `ResearchAgent` or `report_writer`, also counts
-    where the message starts with just that name and a comma or a colon. Further sentences and lines
-    may address others. A name anywhere else is for the model to weigh: it may stand in a
-    condition, a denial or a question, and other work may come first.
+    if the message starts with that name and a comma or a colon. Later sentences and lines may
+    address others. Elsewhere a name may be part of a condition, a denial or a question, or other
+    work may come first; there the model decides.
 
     Args:
         text: The user's message.
-        roster: What each specialist does, by name.
+        roster: A description of each specialist, by name.
 
     Raises:
         TypeError: `text` is not a `str`.

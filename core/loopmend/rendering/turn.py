@@ -21,14 +21,14 @@ _FAILED: Final = "!"
 
 
 def show_turn(text: str, turn: Turn) -> Html:
-    """Show a text with its action, repairs and failure marked in place.
+    """Show a text with its actions, repairs and failure marked in place.
 
-    Of a huge text it shows only the parts that count. In a notebook, make it the last line of a
-    cell; elsewhere `str` gives the HTML.
+    It shortens a huge text to the parts that matter. In a notebook, make this the last line of a
+    cell; elsewhere `str` returns the HTML.
 
     Args:
-        text: What the model emitted.
-        turn: What the reader made of it.
+        text: The model's reply.
+        turn: The reader's turn for it.
 
     Raises:
         TypeError: An argument has the wrong type.

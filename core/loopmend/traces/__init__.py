@@ -1,4 +1,4 @@
-"""Traces of runs: what happened, why it stopped, and what is wrong with it."""
+"""Traces of runs: what happened, why it stopped, and what went wrong."""
 
 from typing import TYPE_CHECKING
 

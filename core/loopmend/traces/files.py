@@ -75,7 +75,7 @@ class TraceFile:
         except TraceFormatError as error:
             if self._errors == "raise":
                 raise
-            self._skip(place, f"holds no trace: {error}")
+            self._skip(place, f"contains no trace: {error}")
         return None
 
     def _skip(self, place: str, told: str) -> None:
@@ -192,6 +192,6 @@ def _done(do: Callable[[], None], passes: Callable[[Any], bool], *, last: bool) 
     except (OSError, sqlite3.Error) as error:
         if last or not passes(error):
             raise
-        _LOG.debug("somebody else is at the file: %s", error)
+        _LOG.debug("another process uses the file: %s", error)
         return False
     return True

@@ -12,33 +12,33 @@ from loopmend.traces.view import View
 __all__ = ["Certainty", "Detector", "Finding", "Severity"]
 
 Severity = Literal["info", "warning", "error"]
-"""How bad it is."""
+"""How bad the finding is."""
 Certainty = Literal["proven", "suspected"]
-"""Whether the trace proves it, or only makes it likely."""
+"""Whether the trace proves the finding, or only makes it likely."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is wrong, or worth knowing, about a run.
+    """Something wrong, or worth knowing, about a run.
 
     >>> Finding("cap", "The run reached its cap of 5 steps.", "error", "proven").step is None
     True
     """
 
     kind: str
-    """What it is, in a word or two, such as `no_progress_loop`."""
+    """The kind of finding, such as `no_progress_loop`."""
     message: str
-    """The same in a sentence."""
+    """The finding in a sentence."""
     severity: Severity
     certainty: Certainty
     step: int | None = None
     """The step that shows it, from 0."""
     evidence: str = ""
-    """What shows it: a piece of the trace, about 200 characters at most."""
+    """The evidence: a piece of the trace, about 200 characters at most."""
     span: tuple[int, int] | None = None
-    """Where in that step's text, if it is there."""
+    """The position of the evidence in that step's text, if it is there."""
     recovered: bool = False
-    """Whether the run got over it: a later step did what this one could not."""
+    """Whether the run recovered: a later step did what this one could not."""
 
 
 class Detector(Protocol):

@@ -17,12 +17,12 @@ class TraceLog(TraceFile):
     """Traces in a file with one JSON object per line, for `tail -f`, `jq` and the like.
 
     Once `add` has returned, the trace is on disk. A killed writer may leave a torn line; the next
-    writer starts a new line, and readers skip the torn one. A new file is for its owner alone.
+    writer starts a new line, and readers skip the torn one. Only its owner can read a new file.
 
     Args:
-        path: The file; created if missing. A symbolic link is refused.
+        path: The file; created if missing. It must not be a symbolic link.
         redact: Removes secrets from a trace before writing it; `None` keeps everything.
-        errors: What to do with a line that holds no trace of ours: `"skip"` it, log and count
+        errors: What to do with a line that is not a loopmend trace: `"skip"` it, log and count
             it in `skipped`, or `"raise"`. A torn line is always skipped.
         timeout: How many seconds to wait for another process that keeps the file locked.
 
@@ -42,10 +42,10 @@ class TraceLog(TraceFile):
         """Append a trace.
 
         Raises:
-            TypeError: It holds something that is not JSON.
-            ValueError: It is nested deeper than 127 levels.
-            OSError: It cannot be written, for example because the disk is full or another
-                process keeps the file locked; nothing of it is left in the file then.
+            TypeError: The trace contains something that is not JSON.
+            ValueError: The trace is nested deeper than 127 levels.
+            OSError: Writing failed, for example because the disk is full or another process keeps
+                the file locked; the file then contains nothing of the trace.
         """
         line = body_of(trace, self._redact).encode() + b"\n"
         # Opened each time: a lock belongs to what was opened, so that threads and forked

@@ -28,9 +28,9 @@ _MESSAGE: Final = "llm.output_messages.0.message."
 def export_spans(
     trace: Trace, tracer: Any, *, redact: Callable[[Trace], Trace] | None = redact_secrets
 ) -> None:
-    """Write a trace as spans: an agent, inside it a chain per step, inside that a model and tools.
+    """Write a trace as spans: an agent with a chain per step, which has a model and tools.
 
-    `Trace.from_spans` reads them back. The trace says how long things took but not when, so the
+    `Trace.from_spans` reads them back. The trace records how long things took but not when, so the
     spans end now. They are children of the current span, if there is one.
 
     Args:

@@ -32,8 +32,8 @@ Edit = tuple[int, int, int]
 class Redactor:
     """Replaces secrets in all text of a trace.
 
-    It moves places in a step's text along with the replacements. By default e-mail addresses
-    are not secrets; add a pattern if yours are.
+    It adjusts the positions in a step's text to the replacements. E-mail addresses are not secrets
+    by default; add a pattern if yours are.
 
     >>> redact = Redactor([r"ACME-[0-9]+", r"badge (?P<secret>[0-9]+)"])
     >>> redact(Trace(answer="ACME-17 has badge 4711 and sk-abcdefghij0k1m2n3p4")).answer
@@ -41,7 +41,7 @@ class Redactor:
     """
 
     patterns: Iterable[str | re.Pattern[str]] = ()
-    """More secrets; if a pattern has a group named `secret`, only that group is replaced."""
+    """Your own patterns; if a pattern has a group `secret`, only that group is replaced."""
     defaults: bool = True
     """Whether common shapes of keys, and values named `password` and the like, count as secrets."""
     replacement: str = "[redacted]"

@@ -41,17 +41,17 @@ class Verdict(str, Enum):
     """
 
     ANSWERED = "answered"
-    """It ended with an answer."""
+    """The run ended with an answer."""
     HANDED_OVER = "handed_over"
-    """It waits for somebody, or somebody else goes on."""
+    """The run waits for somebody, or somebody else continues."""
     CANCELLED = "cancelled"
-    """Somebody stopped it."""
+    """Somebody stopped the run."""
     FAILED = "failed"
-    """It ended without an answer, and the record says why."""
+    """The run ended without an answer, and the record says why."""
     UNKNOWN = "unknown"
-    """The record does not say how it ended."""
+    """The record does not say how the run ended."""
     UNREADABLE = "unreadable"
-    """Nothing could be read from the record."""
+    """loopmend could read nothing from the record."""
 
     __str__ = str.__str__
 
@@ -84,7 +84,7 @@ class TraceReport:
     """
 
     stop: Stopped
-    """Why it stopped, and the evidence."""
+    """Why the run stopped, and the evidence."""
     termination: ReactTerminationOutcome
     """The contract's verdict on reason, exit code and answer."""
     grammar: ReactGrammarOutcome
@@ -93,7 +93,7 @@ class TraceReport:
     """The contract's verdict on the number of steps."""
     findings: tuple[Finding, ...] = ()
     unreadable: str | None = None
-    """The format that the record seems to have, if nothing could be read from it."""
+    """The record's apparent format, if loopmend could read nothing from it."""
 
     @property
     def verdict(self) -> Verdict:
@@ -107,7 +107,7 @@ class TraceReport:
         """How it went and why, in a sentence or two."""
         recovered = sum(finding.recovered for finding in self.findings)
         times = "a failure" if recovered == 1 else f"{recovered} failures"
-        got_over = f" It got over {times}." if recovered else ""
+        got_over = f" It recovered from {times}." if recovered else ""
         return f"{_WORDS[self.verdict]}: {self.stop.evidence}{got_over}"
 
     @property
@@ -139,7 +139,7 @@ for _name in ("termination", "grammar"):  # few look at them, and they read the 
 
 
 def classify_trace(trace: Trace, *, detectors: Iterable[Detector] = DETECTORS) -> TraceReport:
-    r"""Say how a run stopped, whether it kept its contracts, and what is wrong with it.
+    r"""Say why a run stopped, whether it kept its contracts, and what went wrong.
 
     Deterministic and without a model: the same trace always has the same report.
 

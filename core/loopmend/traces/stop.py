@@ -19,7 +19,7 @@ __all__ = ["StopReason", "Stopped", "cut_by", "is_cap_sentence", "stop_of"]
 
 
 class StopReason(str, Enum):
-    """Why a run stopped: the contract's five reasons, and some that it has no name for.
+    """Why a run stopped: the contract's five reasons, and some beyond the contract.
 
     >>> StopReason.PROVIDER_ERROR.exit_code is None
     True
@@ -28,13 +28,13 @@ class StopReason(str, Enum):
     FINAL_ANSWER = "final_answer"
     """The model answered."""
     MAX_ITERATIONS = "max_iterations"
-    """The run reached a cap on steps, calls or tokens, even if the host words that as an answer."""
+    """The run reached a limit of steps, calls or tokens, even if the host words it as an answer."""
     TIMEOUT = "timeout"
     """The run reached its time limit."""
     TOOL_ERROR = "tool_error"
     """A tool failed and ended the run."""
     PARSE_FAIL = "parse_fail"
-    """What the model said could not be used."""
+    """The model's replies could not be used."""
     PROVIDER_ERROR = "provider_error"
     """The model's provider failed."""
     INTERRUPTED = "interrupted"
@@ -50,9 +50,9 @@ class StopReason(str, Enum):
     CANCELLED = "cancelled"
     """Somebody cancelled it."""
     HOST_ERROR = "host_error"
-    """Something else that the host raised ended it."""
+    """Another exception of the host ended the run."""
     UNKNOWN = "unknown"
-    """The record ends without an answer, and nothing in it says why."""
+    """The record ends without an answer and does not say why."""
 
     __str__ = str.__str__
 
@@ -128,8 +128,8 @@ _SIGNS: Final = ("ask_user", "<stuck>", "<yield>", *STUCK_PHRASES)
 def stop_of(trace: Trace) -> Stopped:
     r"""Return why a run stopped.
 
-    An exception tells most, then a cap phrased as an answer, then what the host says, then the
-    last step.
+    It looks first at an exception, then for a limit phrased as an answer, then at the host's
+    reason, then at the last step.
 
     >>> from loopmend import Trace
     >>> stop_of(Trace.from_react_log("Thought 1: easy\nAction 1: Finish[4]")).reason.value
@@ -269,7 +269,7 @@ def _last_step(trace: Trace) -> Stopped | None:
         if found is not None and found.reason is not StopReason.HOST_ERROR:
             return Stopped(found.reason, found.evidence, at)
     if last.finish in _ENDED and trace.answer is None and not (last.calls or last.text):
-        said = "The provider says that the last reply ended; the record does not hold its words."
+        said = "The provider says that the last reply ended; the record omits its text."
         return Stopped(StopReason.FINAL_ANSWER, said, at)
     return _answered(trace) or _unparsed(trace)
 
@@ -308,7 +308,7 @@ def _unparsed(trace: Trace) -> Stopped | None:
     """Tell a run whose last two steps asked for nothing, which is the contract's parse failure."""
     last = trace.steps[-2:]
     if len(last) == 2 and all(not s.calls and s.answer is None for s in last):  # noqa: PLR2004
-        said = "The last two steps hold neither an action nor an answer."
+        said = "The last two steps contain neither an action nor an answer."
         return Stopped(StopReason.PARSE_FAIL, said, len(trace.steps) - 1)
     return None
 
@@ -331,6 +331,6 @@ def _last_seen(trace: Trace) -> str:
     """Say where a record ends that does not say why."""
     last = trace.steps[-1] if trace.steps else None
     if last is None:
-        return "The record holds no step and no answer."
+        return "The record contains no steps and no answer."
     after = "a tool's result" if last.observations else "a call" if last.calls else "a reply"
-    return f"The record ends after {after}; nothing says whether the run went on."
+    return f"The record ends after {after}; it does not say whether the run went on."

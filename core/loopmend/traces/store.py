@@ -37,23 +37,23 @@ CREATE TABLE traces (
 class TraceStore(TraceFile):
     """Traces in an SQLite file, for several threads and processes at once.
 
-    Once `add` has returned, the trace is on disk: it outlives the process, however that ends.
+    Once `add` has returned, the trace is on disk and survives the process, however that ends.
     All threads take turns on one connection: SQLite writes one at a time anyway, and a queue in
     the process is faster than one at the file.
 
     Args:
-        path: The file; created if missing, for its owner alone. A symbolic link is refused.
+        path: The file; created if missing, readable only by its owner. Not a symbolic link.
         redact: Removes secrets from a trace before writing it; `None` keeps everything.
-        errors: What to do with a row that holds no trace: `"skip"` it, log and count it in
+        errors: What to do with a row that is not a trace: `"skip"` it, log and count it in
             `skipped`, or `"raise"`.
         timeout: How many seconds to wait for another process that keeps the file locked; other
             threads wait at most twice as long.
 
     Raises:
-        TraceFormatError: The file is no store of traces, holds a view, a trigger or anything else
-            besides, or has a version that this package does not support. It is left as it is. A
-            file that is damaged says so when that part of it is read.
-        OSError: It is a symbolic link, or cannot be created.
+        TraceFormatError: The file is not a trace store, also contains a view, a trigger or anything
+            else, or has a version that this package does not support. The file stays unchanged. A
+            damaged file raises this when you read the damaged part.
+        OSError: The file is a symbolic link, or cannot be created.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, TraceStore(f"{folder}/traces.db") as store:
@@ -72,10 +72,10 @@ class TraceStore(TraceFile):
         """Write a trace and return its number; later traces have higher ones.
 
         Raises:
-            TypeError: It holds something that is not JSON.
-            ValueError: It is nested deeper than 127 levels, or the store is closed.
-            sqlite3.OperationalError: It cannot be written, for example because the disk is full
-                or another process keeps the file locked.
+            TypeError: The trace contains something that is not JSON.
+            ValueError: The trace is nested deeper than 127 levels, or the store is closed.
+            sqlite3.OperationalError: Writing failed, for example because the disk is full or
+                another process keeps the file locked.
         """
         body = body_of(trace, self._redact)
         with self._connected() as connection, _transaction(connection):
@@ -86,7 +86,7 @@ class TraceStore(TraceFile):
         """Return the trace with this number, or `None`.
 
         Raises:
-            TraceFormatError: The row holds no trace, and `errors` is `"raise"`.
+            TraceFormatError: The row is not a trace, and `errors` is `"raise"`.
         """
         with self._connected() as connection:
             row = connection.execute("SELECT body FROM traces WHERE id = ?", (id,)).fetchone()
@@ -212,12 +212,12 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
     except sqlite3.OperationalError:  # busy, or cannot be read: this is not about what it holds
         raise
     except sqlite3.DatabaseError as error:
-        msg = f"{path} is no store of traces: {error}"
+        msg = f"{path} is not a trace store: {error}"
         raise TraceFormatError(msg) from error
     own = [row for row in held if row[1] != "sqlite_sequence"]
     if own != ([("table", "traces", _SCHEMA.strip())] if version else []):
         found = ", ".join(f"{kind} {name!r}" for kind, name, _ in own[:3]) or "nothing"
-        msg = f"{path} is no store of traces: version {version} with {found}"
+        msg = f"{path} is not a trace store: version {version} with {found}"
         raise TraceFormatError(msg)
 
 

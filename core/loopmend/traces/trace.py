@@ -48,7 +48,7 @@ class Observation:
     text: str
     tool: str | None = None
     call_id: str | None = None
-    """The call that it answers, if calls have ids."""
+    """The id of the call that it answers, if calls have ids."""
     failed: bool = False
     """Whether the host says that the tool failed."""
     seconds: float | None = None
@@ -100,26 +100,26 @@ class Step:
     """
 
     text: str = ""
-    """What the model emitted."""
+    """The model's text."""
     thought: str | None = None
     calls: Sequence[TraceCall] = ()
     observations: Sequence[Observation] = ()
     answer: str | None = None
     """The final answer, if this step gives one."""
     turn: Turn | None = None
-    """What the reader made of the text; `UNREAD` reads it when somebody first looks."""
+    """The reader's turn for the text; with `UNREAD`, read when you first look."""
     error: TraceError | None = None
     """Why the step failed, if it did."""
     tokens: Tokens | None = None
     seconds: float | None = None
     agent: str | None = None
-    """Which agent took the step, if there are several."""
+    """The agent that took the step, if there are several."""
     id: str | None = None
     """The framework's own name for the step, such as a span or run id."""
     request: int = 0
-    """Which of the user's requests it serves, from 0: who asks again gets calls again."""
+    """The user request that the step serves, from 0; a repeated request may repeat calls."""
     finish: str | None = None
-    """Why the provider says the reply ended, such as `stop` or `length`, if the record tells."""
+    """The provider's finish reason, such as `stop` or `length`, if the record has one."""
 
     def __post_init__(self) -> None:
         if type(self.calls) is not tuple:
@@ -156,9 +156,9 @@ class Trace:
     steps: Sequence[Step] = ()
     question: str | None = None
     answer: str | None = None
-    """What the host returned as the answer, whatever it is."""
+    """The answer that the host returned, of any type."""
     reason: str | None = None
-    """Why the host says it stopped: a `StopReason`'s value, or `None` if it does not say."""
+    """The host's reason for stopping: a `StopReason`'s value, or `None` if it gives none."""
     limits: Limits = field(default_factory=Limits)
     error: TraceError | None = None
     """The exception that the host got."""
@@ -170,7 +170,7 @@ class Trace:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Anything else, as JSON."""
     unreadable: str | None = None
-    """The format that the record seems to have, if nothing could be read from it."""
+    """The record's apparent format, if loopmend could read nothing from it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", tuple(self.steps))
@@ -189,21 +189,21 @@ class Trace:
 
     @property
     def tokens(self) -> int:
-        """How many tokens all steps took together; steps without a count are left out."""
+        """How many tokens all steps took together; steps without a count do not count."""
         return sum(step.tokens.total for step in self.steps if step.tokens is not None)
 
     @property
     def scratchpad(self) -> str:
-        """The run as ReAct text, in which only real headers look like headers."""
+        """The run as ReAct text; only real headers look like headers."""
         from loopmend.traces.scratchpad import lines_of
 
         return "\n".join(line for step in self.steps for line in lines_of(step))
 
     def to_react_trace(self) -> dict[str, Any]:
-        """Return the contract's body: what `classify_termination` and its kin take.
+        """Return the trace in the form that `classify_termination` and the like take.
 
-        A reason beyond the contract's five has no exit code here, so the contract says that it does
-        not know it.
+        A reason beyond the contract's five has no exit code here, so the contract reports an
+        unknown reason.
         """
         body: dict[str, Any] = {"iterations": self.iterations, "scratchpad": self.scratchpad}
         if self.reason is not None:

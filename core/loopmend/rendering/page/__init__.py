@@ -55,10 +55,10 @@ def write_page(
     """Write a page about runs: one HTML file that works without a network.
 
     Args:
-        path: Where to write it; a file that is there is replaced when the page is complete.
+        path: Where to write it; an existing file is replaced once the page is complete.
         runs: Traces and their reports, in any number; a report may come without its trace.
         title: The title of the page.
-        redact: What takes secrets out of what is shown; `None` keeps everything.
+        redact: Removes secrets from the page; `None` keeps everything.
 
     Raises:
         OSError: The file cannot be written.

@@ -253,7 +253,7 @@
   };
   const drawRun = (index) => {
     const page = byId("run");
-    if (index < 0) { page.replaceChildren(make("p", "empty", "No run fits.")); return; }
+    if (index < 0) { page.replaceChildren(make("p", "empty", "No run matches.")); return; }
     const run = runs[index];
     const steps = stepsOf(index);
     const facts = [run.file, "run " + run.run, run.id, run.framework,
@@ -269,7 +269,7 @@
     ];
     if (!run.findings.length) parts.push(make("p", "empty", "No findings."));
     if (steps === null) {
-      parts.push(make("p", "empty", run.steps ? "The steps are left out to keep this page small"
+      parts.push(make("p", "empty", run.steps ? "This page omits the steps to stay small"
         + (run.file === null ? "." : "; `loopmend show` shows them.") : "No steps."));
     } else {
       // What was found in a step that is left out stands where the gap is.

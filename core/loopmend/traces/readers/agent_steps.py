@@ -9,6 +9,7 @@ from loopmend.traces.readers.draft import Draft
 from loopmend.traces.readers.endings import ended
 from loopmend.traces.readers.messages import messages_in
 from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.readers.said import first_user
 from loopmend.traces.readers.values import as_list, as_text, first, get
 from loopmend.traces.trace import Observation, Trace, TraceCall
 
@@ -42,8 +43,7 @@ def read_agent_result(value: Mapping[str, Any], options: ReadOptions) -> Trace:
         drafts.append(Draft(answer, answer=answer))
     asked = first(value, "input", "question")
     if not isinstance(asked, str):
-        said = messages_in(asked)
-        asked = next((each.text for each in said if each.role == "user"), None)
+        asked = first_user(messages_in(asked))
     trace = Trace(question=asked, answer=answer, framework="agent_executor")
     return ended(drafts, trace, options, talks=False)
 

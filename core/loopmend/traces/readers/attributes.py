@@ -211,7 +211,10 @@ def _said_in_events(events: list[Any], *, answers: bool) -> Iterator[Any]:
         name = str(get(event, "name") or "")
         held = as_map(get(event, "attributes"))
         body = decoded(get(event, "body") or held.get("gen_ai.event.content")) or held
-        if answers and name == "gen_ai.choice":
+        whole = held.get("gen_ai.output.messages" if answers else "gen_ai.input.messages")
+        if whole is not None:
+            yield from as_list(decoded(whole))
+        elif answers and name == "gen_ai.choice":
             yield {"role": "assistant", **as_map(decoded(first(body, "message")) or body)}
         elif answers and name == "gen_ai.content.completion":
             yield decoded(held.get("gen_ai.completion"))

@@ -10,8 +10,9 @@ from loopmend.contracts.actions import ToolCall
 from loopmend.reading.reader import read_turn
 from loopmend.traces.readers.draft import Draft, maker
 from loopmend.traces.readers.endings import ended
-from loopmend.traces.readers.messages import Said, messages_in
+from loopmend.traces.readers.messages import messages_in
 from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.readers.said import Said
 from loopmend.traces.trace import Observation, Trace, TraceCall
 from loopmend.traces.unread import may_hold_call
 
@@ -62,18 +63,12 @@ def drafts_of(said: Sequence[Said]) -> list[Draft]:
         for at, each in enumerate(said)
     ]
     drafts: list[Draft] = []
-    fresh = True  # whether the next item of a reply starts a new one
     request = 0
     for at, each in enumerate(said):
         if each.role == "assistant":
-            if each.item and not fresh and drafts:
-                drafts[-1].add(each)
-            else:
-                drafts.append(_draft(each, said[at + 1] if at + 1 < len(said) else None))
-                drafts[-1].request = request
-            fresh = not each.item
+            drafts.append(_draft(each, said[at + 1] if at + 1 < len(said) else None))
+            drafts[-1].request = request
         else:
-            fresh = True
             if each.role == "user" and each.text and drafts:
                 request = drafts[-1].request + 1
             _observe(drafts, each)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from loopmend.traces.readers.messages import Said
+from loopmend.traces.readers.said import Said
 from loopmend.traces.trace import Observation, Step, Tokens, TraceCall, TraceError
 from loopmend.traces.unread import UNREAD
 
@@ -75,6 +75,8 @@ class Draft:
     """Which of the user's requests it serves."""
     executed_text: bool = False
     """Whether its calls stand in its text."""
+    concludes: bool = False
+    """Whether it answers after what its calls returned: the provider ran them."""
     reads: bool = True
     """Whether its text is a reply that can be read."""
     _known: _Index | None = None
@@ -87,23 +89,11 @@ class Draft:
             tokens=said.tokens,
             agent=said.name,
             finish=said.finish,
+            concludes=said.concludes,
         )
         for result in said.results:
             draft.observe(result)
         return draft
-
-    def add(self, said: Said) -> None:
-        """Add one more piece of the reply."""
-        self.text = (
-            f"{self.text}\n{said.text}" if self.text and said.text else self.text or said.text
-        )
-        if said.thought:
-            self.thought = f"{self.thought}\n{said.thought}" if self.thought else said.thought
-        self.calls += said.calls
-        self.tokens = self.tokens or said.tokens
-        self.finish = said.finish or self.finish
-        for result in said.results:
-            self.observe(result)
 
     def _index(self) -> _Index:
         if self._known is None:

@@ -60,7 +60,8 @@ def ended(drafts: Sequence[Draft], trace: Trace, options: ReadOptions, *, talks:
 
 def _speaks(draft: Draft) -> bool:
     """Tell whether a reply is an answer: it says something, asks for nothing and can be used."""
-    said = not draft.calls and draft.error is None and bool(draft.text.strip())
+    asks = bool(draft.calls) and not draft.concludes
+    said = not asks and draft.error is None and bool(draft.text.strip())
     return said and not (may_hold_call(draft.text) and _is_broken(draft))
 
 

@@ -92,7 +92,7 @@ def _values(file: Any, path: Path | None, format: str | None) -> Iterator[Found]
     elif start.startswith(_SQLITE):
         yield from _stored(path)
     elif start.startswith(_PARQUET):
-        yield None, Skip("is Parquet; convert it to lines of JSON", "parquet")
+        yield None, Skip("is Parquet; convert it to JSON lines", "parquet")
     elif format == "react_log":
         yield None, _text(file.read(LONGEST))
     else:
@@ -198,7 +198,7 @@ def _zipped(file: Any, path: Path | None, format: str | None) -> Iterator[Found]
             told = samples or not any(entry.filename == _HEADER for entry in entries)
             entries = samples or entries
             if not told:
-                yield None, Skip("holds no samples of Inspect", "inspect")
+                yield None, Skip("contains no Inspect samples", "inspect")
             elif sum(entry.file_size for entry in entries) > _MOST:
                 yield None, Skip(f"holds more than {_MOST} bytes")
             else:
@@ -238,7 +238,7 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, format: str | None)
 def _stored(path: Path | None) -> Iterator[Found]:
     """Yield the traces of a store, without writing to it."""
     if path is None:
-        yield None, Skip("is a database; give its path", "loopmend")
+        yield None, Skip("is a database; pass its path", "loopmend")
         return
     # Imported here: few files are stores.
     from loopmend.traces.store import check_database
@@ -255,4 +255,4 @@ def _stored(path: Path | None) -> Iterator[Found]:
     except TraceFormatError as error:
         yield None, Skip(str(error), "loopmend")
     except sqlite3.Error as error:
-        yield None, Skip(f"is no store of traces: {error}", "loopmend")
+        yield None, Skip(f"is not a trace store: {error}", "loopmend")

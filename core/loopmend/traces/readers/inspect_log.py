@@ -9,8 +9,9 @@ from loopmend.traces.readers.conversation import drafts_of
 from loopmend.traces.readers.endings import ended
 from loopmend.traces.readers.messages import messages_in
 from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.readers.said import first_user
 from loopmend.traces.readers.spans import error_of
-from loopmend.traces.readers.values import as_list, as_map, as_text, first, tokens_in
+from loopmend.traces.readers.values import as_list, as_map, as_text, finish_of, first, tokens_in
 from loopmend.traces.trace import Trace, TraceError
 
 __all__ = ["is_log", "is_sample", "read_sample", "samples_in"]
@@ -58,18 +59,14 @@ def read_sample(sample: Mapping[str, Any], options: ReadOptions) -> Trace:
     usage = tokens_in(output.get("usage"))
     if drafts and drafts[-1].tokens is None:
         drafts[-1].tokens = usage
-    stop = _stop_of(output)
-    if drafts and isinstance(stop, str):
+    stop = finish_of(output)
+    if drafts and stop is not None:
         drafts[-1].finish = stop
     limit = as_map(sample.get("limit")).get("type")
     reason = _LIMITS.get(str(limit)) if limit is not None else None
     scores = as_map(sample.get("scores"))
     given = _resolved(sample.get("input"), attached, 0)
-    asked = (
-        given
-        if isinstance(given, str)
-        else next((each.text for each in said if each.role == "user" and each.text), None)
-    )
+    asked = given if isinstance(given, str) else first_user(said)
     filtered = stop == "content_filter"
     trace = Trace(
         question=asked or None,
@@ -92,11 +89,6 @@ def _error(sample: Mapping[str, Any], output: Mapping[str, Any]) -> TraceError |
         return error_of(told, "unknown")
     told = output.get("error")
     return error_of(told, "model") if isinstance(told, str) and told else None
-
-
-def _stop_of(output: Mapping[str, Any]) -> Any:
-    choices = as_list(output.get("choices"))
-    return as_map(choices[0]).get("stop_reason") if choices else None
 
 
 def _seconds(sample: Mapping[str, Any]) -> float | None:

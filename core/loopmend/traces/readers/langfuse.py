@@ -8,7 +8,7 @@ from typing import Any, Final
 from loopmend.traces.readers import attributes as of
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.run import read_run
-from loopmend.traces.readers.spans import Span, error_of
+from loopmend.traces.readers.spans import Span, error_of, origin_of
 from loopmend.traces.readers.values import as_map, decoded, first, tokens_in
 from loopmend.traces.trace import Trace
 
@@ -93,7 +93,7 @@ def _span(row: Mapping[str, Any]) -> Span:
         kind = "TOOL" if meant == "TOOL" or event else kind
     failed = str(row.get("level") or "").upper() == "ERROR"
     message = str(first(row, "statusMessage", "status_message") or "")
-    origin = {"LLM": "model", "TOOL": "tool"}.get(kind, "host")
+    origin = origin_of(kind, str(row.get("name") or ""))
     given, said = decoded(row.get("input")), decoded(row.get("output"))
     if kind == "TOOL" and given is None:
         given = of.given_in(attributes, [], kind)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.run import read_run
-from loopmend.traces.readers.spans import ENDS, Span, error_of
+from loopmend.traces.readers.spans import Span, error_of, origin_of
 from loopmend.traces.readers.values import as_list, as_map, decoded, first, tokens_in
 from loopmend.traces.trace import Trace
 
@@ -111,11 +111,9 @@ def _parent(run: Mapping[str, Any]) -> str:
 def _span(run: Mapping[str, Any]) -> Span:
     kind = _KINDS.get(str(run.get("run_type") or "chain").lower(), "OTHER")
     name = str(run.get("name") or "")
-    parses = run.get("run_type") == "parser" or name.endswith("Parser")
-    origin = {"LLM": "model", "TOOL": "tool"}.get(kind, "parser" if parses else "host")
+    origin = origin_of(kind, "Parser" if run.get("run_type") == "parser" else name)
     told = run.get("error")
     error = error_of(told, origin) if isinstance(told, str) and told.strip() else None
-    ended = None if error is None else ENDS.get(error.kind)
     given, said = decoded(run.get("inputs")), decoded(run.get("outputs"))
     if kind == "TOOL":
         given, said = _sole(given, "input"), _sole(said, "output")
@@ -132,8 +130,7 @@ def _span(run: Mapping[str, Any]) -> Span:
         start=str(run.get("dotted_order") or run.get("start_time") or ""),
         given=given,
         said=said,
-        error=error if ended is None else None,
-        ended=ended,
+        error=error,
         tokens=tokens_in(usage),
         call_id=_call_id(run),
     )

@@ -25,7 +25,7 @@ _NOTHING: Final = "nothing could be read"
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something in a file that is no trace, or from which nothing could be read.
+    """Something in a file that is not a trace, or that loopmend could not read.
 
     >>> loaded = load_traces({"some": "thing"})
     >>> list(loaded), loaded.skipped[0].reason
@@ -37,11 +37,11 @@ class Skipped:
     line: int | None = None
     """The line, or the first of several, from 1."""
     format: str | None = None
-    """The format that it seems to have."""
+    """Its apparent format."""
 
 
 class LoadedTraces:
-    """Traces that are read one after the other, and what was skipped so far.
+    """Traces, read one after the other, and everything skipped so far.
 
     Each loop over it reads the source anew.
 
@@ -59,7 +59,7 @@ class LoadedTraces:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """What the latest loop has skipped so far, with the reason."""
+        """Everything that the latest loop has skipped so far, with the reason."""
         return tuple(self._skipped)
 
     def __iter__(self) -> Iterator[Trace]:
@@ -147,21 +147,21 @@ def load_traces(  # noqa: PLR0913 - all but the first two by name
 ) -> LoadedTraces:
     """Load traces from a file or a decoded value, in any of the formats that loopmend reads.
 
-    The format is told by the content. Rows of one run are brought together, whatever their
-    order, as LangSmith, Langfuse and OpenTelemetry write them; whole runs are read one by one, so
-    that a long file takes little memory.
+    It recognises the format by the content. It groups the rows of a run, whatever their order, as
+    LangSmith, Langfuse and OpenTelemetry write them; it reads whole runs one by one, so a long file
+    takes little memory.
 
     Args:
         source: A path, an open binary file, its bytes, or what `json.loads` made of it.
-        format: The format, one of `loopmend.traces.FORMATS`, if it cannot be told.
+        format: One of `loopmend.traces.FORMATS`, if the content does not reveal the format.
         tools: The names of the available tools, if they are known.
         finish: Calls that end a run, besides `submit`, `final_answer` and the like.
-        handover: Calls that end a run with somebody else, besides `transfer_to_…`.
-        max_iterations: The cap on steps, if there was one.
+        handover: Calls that hand a run to somebody else, besides `transfer_to_…`.
+        max_iterations: The limit of steps, if there was one.
 
     Raises:
         ValueError: There is no such format.
-        TypeError: `source` is nothing that traces can be read from.
+        TypeError: `source` is neither a path, a file, bytes nor a decoded value.
         OSError: The file cannot be opened; raised when the loop starts.
 
     >>> run = {"messages": [{"role": "user", "content": "2 + 2?"}, {"role": "ai", "content": "4"}]}

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final
 
-from loopmend.traces.readers.parts import call_of, content_of, once, result_of, steps_of, text_of
+from loopmend.traces.readers.parts import (
+    WRAPPERS,
+    call_of,
+    content_of,
+    kind_of,
+    once,
+    result_of,
+    steps_of,
+    text_of,
+)
+from loopmend.traces.readers.said import Said
 from loopmend.traces.readers.values import (
     FINISHES,
     as_list,
@@ -20,27 +30,25 @@ from loopmend.traces.readers.values import (
 )
 from loopmend.traces.trace import Observation, Tokens, TraceCall
 
-__all__ = ["Said", "is_message", "messages_in"]
+__all__ = ["is_message", "messages_in"]
 
 _ROLES: Final = {
     **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk"), "user"),
     **dict.fromkeys(
         ("assistant", "ai", "model", "gpt", "agent", "bot", "chatbot", "aimessage"), "assistant"
     ),
-    **dict.fromkeys(("aimessagechunk", "function_call", "reasoning", "tool_call"), "assistant"),
+    **dict.fromkeys(("aimessagechunk", "reasoning"), "assistant"),
     **dict.fromkeys(("tool", "function", "observation", "tool_result", "toolmessage"), "tool"),
-    **dict.fromkeys(("function_call_output", "tool_response", "functionmessage"), "tool"),
+    **dict.fromkeys(("tool_response", "functionmessage"), "tool"),
     **dict.fromkeys(("system", "developer", "systemmessage"), "system"),
 }
-# What OpenAI's Responses list one by one: together they are one reply.
-_ITEMS: Final = frozenset({"function_call", "reasoning", "message", "custom_tool_call"})
-_PARTS: Final = frozenset(
-    {
-        *("text", "output_text", "thinking", "redacted_thinking", "tool_use", "server_tool_use"),
-        *("tool_result", "tool_call", "tool_call_response"),
-    }
+# What OpenAI's Responses list one by one; together they are one reply. There is a kind of call, and
+# of what it returned, for each of their tools.
+_ITEMS: Final = ("_call", "reasoning", "message")
+_CALL, _RETURNED = "_call", "_call_output"
+_PARTS: Final = (
+    *("text", "thinking", "tool_use", "tool_result", "tool_call", "tool_call_response"),
 )
-_PART_KEYS: Final = frozenset({"toolUse", "toolResult", "functionCall", "functionResponse"})
 _STEPPED: Final = frozenset({"parts", "toolInvocations"})
 _PAIR: Final = 2
 _TAG: Final = "<tool_response>"
@@ -48,32 +56,11 @@ _TAG: Final = "<tool_response>"
 _DEEPEST: Final = 8
 
 
-@dataclass(slots=True)
-class Said:
-    """A message: who says what, calls what, and returns what."""
-
-    role: str
-    text: str = ""
-    thought: str | None = None
-    calls: list[TraceCall] = field(default_factory=list)
-    results: list[Observation] = field(default_factory=list)
-    name: str | None = None
-    tokens: Tokens | None = None
-    finish: str | None = None
-    """Why the provider says the reply ended."""
-    item: bool = False
-    """Whether it is one of several items that make up a reply."""
-
-    @property
-    def empty(self) -> bool:
-        """Whether it holds nothing at all."""
-        return not (self.text.strip() or self.calls or self.results or self.thought)
-
-
 def is_message(value: Any) -> bool:
     """Tell whether a value is a message, of whichever provider."""
     if type(value) is dict or isinstance(value, Mapping):
-        return not _HOLDING.isdisjoint(value) and _role(value) is not None
+        called = "id" in value and str(value.get("type")).endswith(_CALL)
+        return (called or not _HOLDING.isdisjoint(value)) and _role(value) is not None
     return _role(value) is not None and hasattr(value, "content")
 
 
@@ -81,7 +68,7 @@ _HOLDING: Final = frozenset(
     {
         *("content", "parts", "tool_calls", "function_call", "value", "data", "text", "call_id"),
         *("toolInvocations", "summary", "tool_call_id", "kwargs", "blocks", "refusal", "message"),
-        "tool_results",
+        *("tool_results", "items"),
     }
 )
 _USUAL: Final = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
@@ -155,7 +142,14 @@ def _listed(value: Any, role: str, depth: int) -> list[Said]:
         return [Said(role, "\n".join(value))]
     if value and all(map(_is_part, value)):  # the content of a message without the message
         return _spoken({}, value, role)
-    return [said for each in value for said in messages_in(each, role, depth + 1)]
+    said: list[Said] = []
+    for each in value:
+        for more in messages_in(each, role, depth + 1):
+            if more.item and said and said[-1].item:
+                said[-1].join(more)
+            else:
+                said.append(more)
+    return said
 
 
 def _is_pair(value: Any) -> bool:
@@ -167,8 +161,7 @@ def _is_part(value: Any) -> bool:
     """Tell whether a value is a part of a message: it says what it is, and not who says it."""
     if not isinstance(value, Mapping) or is_message(value):
         return False
-    kind = str(value.get("type") or "").replace("-", "_")
-    return kind in _PARTS or not _PART_KEYS.isdisjoint(value)
+    return kind_of(value).endswith(_PARTS) or not WRAPPERS.keys().isdisjoint(value)
 
 
 def _is_bare_call(value: Any) -> bool:
@@ -208,7 +201,7 @@ def _inside(value: Mapping[str, Any]) -> Iterator[tuple[Any, str | None]]:
     yield as_map(value.get("update")).get("messages"), None
     for key in ("prompt", "prompts"):
         yield value.get(key), "user"
-    for key in ("text", "content", "object", "output_text"):
+    for key in ("text", "content", "output_text"):
         # Who says something in a role that nobody knows is not understood.
         if isinstance(value.get(key), str) and value[key] and not {"role", "lc"} & set(value):
             yield value[key], None
@@ -241,9 +234,14 @@ def _role(value: Any) -> str | None:
         told = "assistant" if told == "message" else told
         if isinstance(told, str) and told.endswith(("Message", "Event")) and get(value, "source"):
             told = "user" if value["source"] == "user" else "assistant"  # AutoGen
+        if told is None and isinstance(get(value, "content"), Mapping):  # an event of Google's ADK
+            return _role(value["content"])
     # An enum's value is a word as well.
     word = getattr(told, "value", told)
-    return _ROLES.get(word.lower()) if isinstance(word, str) else None
+    if not isinstance(word, str):
+        return None
+    ending = "assistant" if word.endswith(_CALL) else "tool" if word.endswith(_RETURNED) else None
+    return _ROLES.get(word.lower(), ending)
 
 
 def _message(value: Any, role: str, depth: int) -> list[Said]:
@@ -253,13 +251,16 @@ def _message(value: Any, role: str, depth: int) -> list[Said]:
         if isinstance(inner, Mapping) and (value.get("lc") == 1 or "content" in inner):
             value = inner
     content = first(value, "content", "parts", "value", "text", "blocks", "message", "tool_results")
+    content = first(value, "items") if content is None else content
     content = content or first(value, "refusal") or content  # OpenAI's word for no
     if isinstance(content, str) and content[:2] == "[{":  # koog writes its calls as text
         listed = decoded(content)
         if isinstance(listed, list) and all(map(_is_bare_call, listed)):
             content = [{**each, "type": "tool_call"} for each in listed]
     elif isinstance(content, Mapping) and is_message(content) and depth < _DEEPEST:
-        return _message(content, whose, depth + 1)
+        said = _message(content, whose, depth + 1)
+        _add(said[-1], _usage(value), _finish(value))
+        return said
     if whose == "tool":
         return [_returned(value, content)]
     if type(value) is dict and not _STEPPED.isdisjoint(value):
@@ -281,13 +282,14 @@ def _returned(value: Any, content: Any) -> Said:
 
 
 def _spoken(value: Any, content: Any, role: str) -> list[Said]:
-    kind = get(value, "type")
-    item = isinstance(kind, str) and kind in _ITEMS
-    about = _name(value), _usage(value), _finish(value), item
+    kind = as_text(get(value, "type"))
     held = content_of(None if kind == "reasoning" else content)
     calls = once(held.calls, _calls(value))
-    if kind in ("function_call", "custom_tool_call"):
-        calls += [call for call in [call_of(value)] if call is not None]
+    if kind.endswith(_CALL):
+        named = {"name": kind.removesuffix(_CALL), **value}
+        calls += [call for call in [call_of(named)] if call is not None]
+        if "call_id" not in value:  # the provider runs such a tool itself
+            held.results.append(result_of(value))
     elif get(value, "from") == "function_call":  # ShareGPT
         calls += [call for call in [call_of(decoded(content))] if call is not None]
         held.texts.clear()
@@ -300,7 +302,11 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
         "\n".join(filter(None, thoughts)) or None,
         calls,
         held.results,
-        *about,
+        _name(value),
+        _usage(value),
+        _finish(value),
+        item=role == "assistant" and kind.endswith(_ITEMS),
+        concludes=held.concludes and len(held.results) >= len(calls),
     )
     if held.results and not said.calls:  # results in a user's message are the tool's words
         # and what stands beside them is the host's note, not another request
@@ -324,7 +330,8 @@ def _calls(value: Any) -> list[TraceCall]:
 
 def _name(value: Any) -> str | None:
     name = get(value, "name")
-    return name if isinstance(name, str) and get(value, "type") != "function_call" else None
+    called = as_text(get(value, "type")).endswith(_CALL)
+    return name if isinstance(name, str) and not called else None
 
 
 def _usage(value: Any) -> Tokens | None:

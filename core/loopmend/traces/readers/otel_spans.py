@@ -8,7 +8,7 @@ from typing import Any
 from loopmend.traces.readers import attributes as of
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.run import read_run
-from loopmend.traces.readers.spans import ENDS, Span, error_of
+from loopmend.traces.readers.spans import ENDS, Span, error_of, origin_of
 from loopmend.traces.readers.values import as_list, as_map, decoded, first, get
 from loopmend.traces.trace import Trace, TraceError
 from loopmend.traces.unread import Later
@@ -16,10 +16,15 @@ from loopmend.traces.unread import Later
 __all__ = ["BATCHES", "is_attributes", "read_spans", "spans_in", "told_by", "trace_id_of"]
 
 _FAILED = ("ERROR", "STATUS_CODE_ERROR", "2")
+_SCOPES = (
+    *("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs", "scope_logs"),
+)
 _STARTS = ("timestamp", "start_time", "startTimeUnixNano", "startTime", "started_at")
 _AGENTS = {"generation": "LLM", "response": "LLM", "function": "TOOL", "agent": "AGENT"}
-BATCHES = ("resourceSpans", "resource_spans", "batches")
+BATCHES = ("resourceSpans", "resource_spans", "batches", "resourceLogs", "resource_logs")
 """The keys under which a batch of OTLP stands; Tempo has its own."""
+_LOGGED = "logged"
+"""The key of an event that was exported as a record of a log, apart from its span."""
 
 
 def read_spans(
@@ -32,10 +37,28 @@ def read_spans(
     >>> read_spans([span], ReadOptions()).answer
     'It is in Norway.'
     """
-    given = list(spans)
+    given = _with_logs(list(spans))
     id = next((found for span in given if (found := trace_id_of(span)) is not None), None)
     trace = Trace(framework=framework, id=id)
     return read_run(list(_spans(given)), trace, options)
+
+
+def _with_logs(rows: list[Any]) -> list[Any]:
+    """Give events that were exported as records of a log to their spans, or make such a span."""
+    logged: dict[str, list[Any]] = {}
+    whole: dict[str, Any] = {}
+    for row in rows:
+        if _LOGGED in as_map(row):
+            logged.setdefault(row["spanId"], []).append(row[_LOGGED])
+            whole.setdefault(row["spanId"], row)
+    if not logged:
+        return rows
+    spans = [row for row in rows if _LOGGED not in as_map(row)]
+    whole.update({str(get(span, "spanId")): span for span in spans})
+    return [
+        {**span, "events": [*logged.get(id, ()), *as_list(span.get("events"))]}
+        for id, span in whole.items()
+    ]
 
 
 def _spans(given: list[Any]) -> Iterator[Span]:
@@ -60,8 +83,7 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
     name = str(first(raw, "span_name", "name", "operationName", "workflow_name") or "")
     kind = of.kind_in(attributes, name, raw.get("span_kind"))
     events = as_list(raw.get("events"))
-    error = _error(raw, attributes, events, _origin(kind, name))
-    ended = None if error is None else ENDS.get(error.kind)
+    error = _error(raw, attributes, events, origin_of(kind, name))
     tool, call_id = of.tool_in(attributes)
     event = kind in ("AGENT", "CHAIN") and of.is_call(attributes)
     kind = "TOOL" if event else kind
@@ -77,8 +99,7 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
         start=_time(first(raw, *_STARTS)),
         given=Later(lambda _: of.given_in(attributes, events, kind)),
         said=Later(lambda _: of.said_in(attributes, events, kind)),
-        error=error if ended is None else None,
-        ended=ended,
+        error=error,
         tokens=of.tokens_told(attributes) if kind == "LLM" else None,
         tool=tool,
         call_id=call_id,
@@ -122,11 +143,6 @@ def is_attributes(raw: Mapping[Any, Any]) -> bool:
         for key in raw
         if isinstance(key, str)
     )
-
-
-def _origin(kind: str, name: str) -> str:
-    other = "parser" if name.endswith("Parser") else "host"
-    return {"LLM": "model", "TOOL": "tool"}.get(kind, other)
 
 
 def _error(
@@ -176,11 +192,28 @@ def spans_in(batch: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     told = as_map(batch.get("trace")) or batch
     listed = first(told, *BATCHES)
     for resource in [told] if listed is None else as_list(listed):
-        scopes = first(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+        scopes = first(resource, *_SCOPES)
         for scope in as_list(scopes):
             for span in as_list(as_map(scope).get("spans")):
                 if isinstance(span, Mapping):
                     yield _plain_span(span)
+            for record in as_list(first(scope, "logRecords", "log_records")):
+                yield from _event_in(as_map(record))
+
+
+def _event_in(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a record of a log as a row of its span, if it is an event of GenAI."""
+    attributes = _plain(record.get("attributes"))
+    name = str(first(record, "eventName", "event_name") or attributes.get("event.name") or "")
+    if name.startswith("gen_ai."):
+        body = _value(record.get("body"), 0)
+        yield {
+            "traceId": first(record, "traceId", "trace_id"),
+            "spanId": str(first(record, "spanId", "span_id") or ""),
+            "startTimeUnixNano": record.get("timeUnixNano"),
+            "attributes": {"gen_ai.operation.name": "chat"},
+            _LOGGED: {"name": name, "attributes": attributes, "body": body},
+        }
 
 
 def _plain_span(span: Mapping[str, Any]) -> dict[str, Any]:

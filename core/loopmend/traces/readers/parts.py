@@ -11,6 +11,7 @@ from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, fi
 from loopmend.traces.trace import Observation, TraceCall
 
 __all__ = [
+    "WRAPPERS",
     "Content",
     "call_of",
     "content_of",
@@ -22,31 +23,41 @@ __all__ = [
     "text_of",
 ]
 
-_FAILED: Final = frozenset({"error", "failed", "failure"})
+# The words by which hosts say so, each in a field of its own.
+_FAILED: Final = re.compile(
+    r"error(?:-\w+)?|failed|failure|retry-prompt|output-error|\w+_error|OUTCOME_(?!OK\b)\w+"
+    r"|\w+-denied",
+    re.IGNORECASE,
+)
 _THOUGHTS: Final = ("thinking", "reasoning", "thought", "redacted_thinking")
 _NAMES: Final = ("name", "tool_name", "toolName", "function_name", "tool")
 _GIVEN: Final = (
     *("arguments", "args", "input", "parameters", "kwargs", "tool_input", "toolInput", "argsText"),
-    "tool_kwargs",
+    *("tool_kwargs", "action", "queries", "code"),
 )
 _CALL_IDS: Final = (
     *("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "source_call_id"),
 )
 _RESULTS: Final = (
     *("content", "output", "response", "result", "value", "text", "outputText", "blocks"),
-    "outputs",
+    *("outputs", "results"),
 )
-# One key that holds the whole part, in Gemini's and in Bedrock's way.
-_WRAPPED_CALLS: Final = ("functionCall", "function_call", "toolUse", "toolCall", "tool_call")
-_WRAPPED_RESULTS: Final = (
-    *("functionResponse", "function_response", "toolResult", "tool_call_result"),
-)
+# One key that holds the whole part, in Gemini's and in Bedrock's way, and what it holds.
+WRAPPERS: Final = {
+    **dict.fromkeys(("functionCall", "function_call", "toolUse", "toolCall"), "tool_call"),
+    **dict.fromkeys(("tool_call", "executableCode", "executable_code"), "tool_call"),
+    **dict.fromkeys(("functionResponse", "function_response", "toolResult"), "tool_result"),
+    **dict.fromkeys(("tool_call_result", "codeExecutionResult"), "tool_result"),
+    "code_execution_result": "tool_result",
+}
 _FAILING: Final = frozenset(
     {"error", "errorText", "is_error", "isError", "status", "state", "output", "part_kind"}
+    | {"outcome"}
 )
+_CALLING: Final = ("tool_use", "tool_call", "function_call")
 _RETURNING: Final = (
-    *("tool_result", "tool_call_response", "function_call_output", "tool_output", "tool_return"),
-    "retry_prompt",
+    *("tool_result", "tool_call_response", "call_output", "tool_output", "tool_return"),
+    *("retry_prompt", "function_result"),
 )
 _DEEPEST: Final = 4
 # A result that is itself kept as a part, or as a list of them.
@@ -61,6 +72,8 @@ class Content:
     thoughts: list[str] = field(default_factory=list)
     calls: list[TraceCall] = field(default_factory=list)
     results: list[Observation] = field(default_factory=list)
+    concludes: bool = False
+    """Whether text follows the results: the provider ran the tools within the reply."""
 
 
 def content_of(value: Any) -> Content:
@@ -70,7 +83,9 @@ def content_of(value: Any) -> Content:
         found.texts.append(value)
         return found
     for part in as_list(value) or [value]:
+        asked = len(found.calls)
         _take(found, part)
+        found.concludes = found.concludes and len(found.calls) == asked
     return found
 
 
@@ -86,35 +101,42 @@ def _take(found: Content, part: Any) -> None:
 
 def kind_of(part: Mapping[str, Any]) -> str:
     """Return what a part says it is, under any client's key."""
-    return str(first(part, "type", "part_kind", "block_type") or "").lower().replace("-", "_")
+    told = first(part, "type", "part_kind", "block_type", "content_type")
+    return str(told or "").lower().replace("-", "_")
+
+
+def _unwrapped(part: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return what a part is, and what it holds."""
+    told = WRAPPERS.keys() & part.keys()
+    key = next((key for key in told if isinstance(part[key], Mapping)), None)
+    if key is not None:
+        named = {"name": "code_execution"} if key.startswith("exec") else {}
+        return WRAPPERS[key], {**named, **part[key]}
+    kind = kind_of(part)
+    inner = part.get(kind)  # GenAI's server_tool_call stands under its own name
+    return kind, {**inner, **part} if isinstance(inner, Mapping) else part
 
 
 def _take_part(found: Content, part: Mapping[str, Any]) -> None:
-    kind = kind_of(part)
-    for key in _WRAPPED_CALLS:
-        if isinstance(part.get(key), Mapping):
-            found.calls += _listed(call_of(part[key]))
-            return
-    for key in _WRAPPED_RESULTS:
-        if isinstance(part.get(key), Mapping):
-            found.results.append(result_of(part[key]))
-            return
+    kind, part = _unwrapped(part)
     if kind.endswith(_RETURNING) or (not kind and ("call_id" in part or "outputs" in part)):
         found.results.append(result_of(part))
-    elif (
-        kind in ("tool_use", "tool_call", "function_call")
-        or kind.endswith("_tool_use")
-        or (not kind and "name" in part and "arguments" in part)
-    ):
+    elif kind.endswith(_CALLING) or (not kind and "name" in part and "arguments" in part):
         found.calls += _listed(call_of(part))
-    elif kind.startswith("tool") and ("toolCallId" in part or "toolInvocation" in part):
+        if "result" in part:  # Inspect keeps what the provider ran in one part
+            found.results.append(result_of(part))
+    elif kind.startswith(("tool", "dynamic_tool")) and (
+        "toolCallId" in part or "toolInvocation" in part
+    ):
         _take_invocation(found, part)
     elif kind == "system_prompt":  # pydantic-ai keeps it beside what the user says
         return
     elif kind in _THOUGHTS or part.get("thought") is True:
         found.thoughts.append(_thought(part))
     else:
-        found.texts += _listed(_said_in(part))
+        said = _said_in(part)
+        found.texts += _listed(said)
+        found.concludes = bool(said and found.results) or found.concludes
 
 
 def _take_invocation(found: Content, part: Mapping[str, Any]) -> None:
@@ -156,7 +178,7 @@ def call_of(raw: Any) -> TraceCall | None:
     given = first(holder, *_GIVEN)
     if isinstance(given, str):
         given = parsed(given)  # or kept as text: that it is broken is a finding, no error of ours
-    id = first(raw, "id", *_CALL_IDS)
+    id = first(raw, "call_id", "id", *_CALL_IDS)
     return TraceCall(name, given, id if isinstance(id, str) else None)
 
 
@@ -184,7 +206,7 @@ def result_of(raw: Any) -> Observation:
 
 def failed_by(raw: Any) -> str | None:
     """Return why the host says that a tool failed, or none if it does not say so."""
-    if type(raw) is dict and _FAILING.isdisjoint(raw):
+    if type(raw) is dict and _FAILING.isdisjoint(raw) and type(raw.get("content")) is not dict:
         return None
     error = first(raw, "error", "errorText")
     if isinstance(error, Mapping):
@@ -192,13 +214,10 @@ def failed_by(raw: Any) -> str | None:
     if isinstance(error, str) and error.strip():
         return error
     flagged = any(get(raw, key) is True for key in ("is_error", "isError")) or error is True
-    status = get(raw, "status")
-    failed = isinstance(status, str) and status.lower() in _FAILED
-    state = as_text(get(raw, "state")) == "output-error"
-    kind = get(get(raw, "output"), "type")
-    wrapped = isinstance(kind, str) and kind.startswith("error")
-    retried = get(raw, "part_kind") == "retry-prompt"
-    return "failed" if flagged or failed or state or wrapped or retried else None
+    words = [get(raw, key) for key in ("status", "state", "outcome", "part_kind")]
+    words += [get(get(raw, key), "type") for key in ("output", "content")]
+    failed = any(isinstance(word, str) and _FAILED.fullmatch(word) for word in words)
+    return "failed" if flagged or failed else None
 
 
 def text_of(value: Any, depth: int = 0) -> str:

@@ -27,6 +27,11 @@ _BRACKETS: Final = re.compile(
 _NAME: Final = re.compile(r"\s*(?P<name>[\w.\-]{1,80})\s*\Z")
 _FENCE: Final = re.compile(r"\A\s{0,9}```\w{0,9}|```\s{0,9}\Z")
 _COLOUR: Final = re.compile(r"\x1b\[[\d;]{0,20}m")
+# LangChain writes what a model says in green, and right behind it what the tool returned in the
+# tool's colour: nothing else tells them apart.
+_RETURNED: Final = re.compile(
+    r"\x1b\[0m\x1b\[(?!32;)[\d;]{1,20}m(?:\x1b\[[\d;]{1,20}m)?([^\x1b]*)\x1b\[0m(?=\x1b\[32;)"
+)
 _NAMED: Final = re.compile(r"\s*(\w{1,80})")
 _FINISH: Final = frozenset({"finish", "final_answer", "submit"})
 _ASIDE: Final = frozenset({"think", "thought"})
@@ -44,7 +49,10 @@ def is_react_log(text: str) -> bool:
 
 def _plain(text: str) -> str:
     """Return a text without the colours of a terminal."""
-    return _COLOUR.sub("", text) if "\x1b[" in text else text
+    if "\x1b[" not in text:
+        return text
+    told = _COLOUR.sub("", _RETURNED.sub(r"\nObservation: \1\nThought: ", text))
+    return told.replace("\nThought: Thought:", "\nThought:")
 
 
 def read_react_log(text: str, options: ReadOptions) -> Trace:

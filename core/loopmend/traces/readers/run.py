@@ -11,17 +11,16 @@ from loopmend.traces.readers.draft import Draft, maker
 from loopmend.traces.readers.endings import answer_in, ended
 from loopmend.traces.readers.messages import messages_in
 from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.readers.said import last_user
 from loopmend.traces.readers.span_values import (
-    NOTHING,
     answer_of,
     is_talk,
-    last_user,
     last_word,
     results_in,
     task_in,
     tool_input,
 )
-from loopmend.traces.readers.spans import Span, in_tree, without_twins
+from loopmend.traces.readers.spans import NOTHING, Span, in_tree, without_twins
 from loopmend.traces.readers.values import as_text, decoded
 from loopmend.traces.trace import Observation, Trace, TraceCall, TraceError
 
@@ -180,6 +179,8 @@ class _Reading:
             return
         if not self.steps:
             self._before(span)
+        elif len(self.steps[-1].observations) < len(self.steps[-1].calls):
+            self._returned(span)
         draft = Draft.of(reply)
         draft.finish = draft.finish or span.finish
         draft.reads = not (unknown and draft.finish)
@@ -209,6 +210,14 @@ class _Reading:
         since = asked[last + 1 :]
         if any(said.results for said in since) and any(said.calls for said in since):
             self.steps += drafts_of(since)
+
+    def _returned(self, span: Span) -> None:
+        """Take results that only the next request tells: not every tool has a span."""
+        for said in span.asked:
+            for result in said.results:
+                made = self._made(result.call_id)
+                if made is self.steps[-1]:
+                    self.steps[-1].observe(result)
 
     def _tool(self, span: Span) -> None:
         if span.is_bare and span.tool is None:

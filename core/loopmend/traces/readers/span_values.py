@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from loopmend.traces.readers.messages import Said, is_message, messages_in
+from loopmend.traces.readers.messages import is_message, messages_in
 from loopmend.traces.readers.parts import result_of
+from loopmend.traces.readers.said import Said, last_user
+from loopmend.traces.readers.spans import NOTHING
 from loopmend.traces.readers.values import as_map, as_text, decoded, first
 from loopmend.traces.trace import Observation
 
 __all__ = [
-    "NOTHING",
     "answer_of",
     "is_talk",
-    "last_user",
     "last_word",
     "results_in",
     "task_in",
@@ -24,8 +24,6 @@ __all__ = [
 _IN_TOOLS: Final = frozenset({"sanitize_inputs_outputs"})
 _ANSWERS: Final = ("output", "answer", "final_output", "result", "content", "text", "raw", "joke")
 _TASKS: Final = ("task", "input", "question", "query", "prompt", "new_message")
-NOTHING: Final = ("", "None", "null")
-"""What platforms write for nothing."""
 
 
 def is_talk(value: Any) -> bool:
@@ -43,11 +41,6 @@ def last_word(said: Any) -> str | None:
     if last.role == "user" or last.calls:
         return None
     return (last.text or (last.results[-1].text if last.results else "")) or None
-
-
-def last_user(said: list[Said]) -> str | None:
-    """Return what the user said last."""
-    return next((each.text for each in reversed(said) if each.role == "user" and each.text), None)
 
 
 def task_in(given: Any) -> str | None:

@@ -7,22 +7,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from loopmend.traces.readers.messages import Said, messages_in
-from loopmend.traces.readers.parts import once
+from loopmend.traces.readers.messages import messages_in
+from loopmend.traces.readers.said import Said
 from loopmend.traces.readers.values import as_text, decoded
 from loopmend.traces.trace import Tokens, TraceError
 from loopmend.traces.unread import Lazily
 
-__all__ = ["ENDS", "Span", "error_of", "in_tree", "said_by_model", "without_twins"]
+__all__ = [
+    "ENDS",
+    "NOTHING",
+    "Span",
+    "error_of",
+    "in_tree",
+    "origin_of",
+    "said_by_model",
+    "without_twins",
+]
 
 # What is raised to end a run, to pause it or to jump, and is no error.
 ENDS: Final = {
     **dict.fromkeys(("CancelledError", "GeneratorExit", "KeyboardInterrupt"), "cancelled"),
     **dict.fromkeys(("GraphInterrupt", "NodeInterrupt"), "interrupted"),
-    "ParentCommand": "",
+    **dict.fromkeys(("ParentCommand", "GraphBubbleUp"), ""),
 }
 _RAISED: Final = re.compile(r"(\w+)\(['\"]?(.*?)['\"]?\)", re.DOTALL)
-_NOTHING: Final = ("", "None", "null")
+NOTHING: Final = ("", "None", "null")
+"""What platforms write for nothing."""
+_ORIGINS: Final = {"LLM": "model", "TOOL": "tool"}
 _WRAPPERS: Final = frozenset(
     {"messages", "message", "choices", "candidates", "generations", "output", "update", "role"}
 )
@@ -59,12 +70,16 @@ class Span:
     children: list[Span] = field(default_factory=list)
     _reply: Said | None = None
 
+    def __post_init__(self) -> None:
+        if self.error is not None and self.error.kind in ENDS:
+            self.ended, self.error = ENDS[self.error.kind], None
+
     @property
     def reply(self) -> Said:
         """What a model said, as one message."""
         if self._reply is None:
             self._reply = said_by_model(self.said)
-            if self._reply.text.strip() in _NOTHING:
+            if self._reply.text.strip() in NOTHING:
                 self._reply.text = ""
         return self._reply
 
@@ -79,7 +94,7 @@ class Span:
         return (
             self.error is None
             and self.ended is None
-            and all(value is None or value in _NOTHING for value in (self.said, self.given))
+            and all(value is None or value in NOTHING for value in (self.said, self.given))
         )
 
 
@@ -103,11 +118,13 @@ def said_by_model(value: Any) -> Said:
         return Said("assistant", as_text(value))  # a reply in JSON, as its schema asked for
     whole = Said("assistant")
     for said in pieces:
-        whole.text = "\n".join(filter(None, (whole.text, said.text)))
-        whole.thought = "\n".join(filter(None, (whole.thought, said.thought))) or None
-        whole.calls = once(whole.calls, said.calls)
-        whole.tokens, whole.finish = whole.tokens or said.tokens, said.finish or whole.finish
+        whole.join(said)
     return whole
+
+
+def origin_of(kind: str, name: str) -> str:
+    """Return whose an error is, by the kind and the name of the span that tells it."""
+    return _ORIGINS.get(kind, "parser" if name.endswith("Parser") else "host")
 
 
 def error_of(told: str, origin: str) -> TraceError:

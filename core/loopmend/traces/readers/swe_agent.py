@@ -9,8 +9,9 @@ from typing import Any, Final
 from loopmend.traces.readers.conversation import drafts_of
 from loopmend.traces.readers.draft import Draft
 from loopmend.traces.readers.endings import ended
-from loopmend.traces.readers.messages import Said, messages_in
+from loopmend.traces.readers.messages import messages_in
 from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.readers.said import Said, first_user
 from loopmend.traces.readers.values import as_list, as_map, as_text, first
 from loopmend.traces.trace import Observation, Trace, TraceCall
 
@@ -77,7 +78,7 @@ def read_trajectory(value: Mapping[str, Any], options: ReadOptions) -> Trace:
     if answer is None and status.startswith("submitted"):
         answer = drafts[-1].observations[-1].text if drafts and drafts[-1].observations else ""
     trace = Trace(
-        question=next((each.text for each in said if each.role == "user" and each.text), None),
+        question=first_user(said),
         answer=answer if reason is None else None,
         reason=reason,
         framework="swe_agent",

@@ -41,12 +41,16 @@ FINISHES: Final = ("finish_reason", "stop_reason", "finishReason", "stopReason",
 
 
 def get(value: Any, key: str) -> Any:
-    """Return a key of a mapping or an attribute of an object, or none."""
+    """Return the value of a mapping's key or an object's attribute, or `None`.
+
+    >>> get({"usage": 7}, "usage"), get(7, "real"), get("usage", "usage")
+    (7, 7, None)
+    """
     if type(value) is dict:  # nearly always, and much faster to tell than a mapping
         return value.get(key)
-    if isinstance(value, Mapping):
-        return value.get(key)
-    return None if isinstance(value, (str, list, tuple)) else getattr(value, key, None)
+    if value is None or isinstance(value, (str, list, tuple)):
+        return None
+    return value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
 
 
 def first(value: Any, *keys: str) -> Any:
@@ -66,7 +70,10 @@ def first(value: Any, *keys: str) -> Any:
 
 def as_map(value: Any) -> Mapping[str, Any]:
     """Return a mapping, or an empty one in place of anything else."""
-    return value if type(value) is dict or isinstance(value, Mapping) else {}
+    if type(value) is dict:
+        return value
+    plain = value is None or type(value) is str  # to ask for a mapping takes long
+    return value if not plain and isinstance(value, Mapping) else {}
 
 
 def as_list(value: Any) -> list[Any]:
@@ -109,7 +116,11 @@ def as_text(value: Any) -> str:
 
 
 def tokens_in(usage: Any) -> Tokens | None:
-    """Return the tokens that a usage record counts, under any provider's names."""
+    """Return the tokens that a usage record counts, under any provider's names.
+
+    >>> tokens_in({"prompt_tokens": 12, "completion_tokens": 3})
+    Tokens(input=12, output=3)
+    """
     if usage is None or not isinstance(usage, Mapping):
         return None
     counts = [_number(first(usage, *names)) for names in (_INPUT, _OUTPUT)]
@@ -147,7 +158,11 @@ def _number(value: Any) -> int | None:
 
 
 def finish_in(value: Any) -> str | None:
-    """Return why a provider says a reply ended, under any provider's key."""
+    """Return the reason that a provider gives for the end of a reply, under any provider's key.
+
+    >>> finish_in({"finish_reason": "length"}), finish_in({"stop_reason": "end_turn"})
+    ('length', 'end_turn')
+    """
     told = first(value, *FINISHES)
     if told is None:  # OpenAI's Responses
         told = as_map(get(value, "incomplete_details")).get("reason")
