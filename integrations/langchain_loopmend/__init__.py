@@ -1,15 +1,14 @@
 """loopmend for LangChain. Needs the extra `langchain`: `pip install "loopmend[langchain]"`.
 
-Importing this package imports no framework; each name loads what it needs when it is first
-asked for. Two modules need more than langchain-core and are imported by name:
+Importing this package imports no framework; each name loads what it needs on first use.
+Two modules need more than langchain-core, so import them by name:
 `langchain_loopmend.middleware` (extra `agents`) and `langchain_loopmend.classic` (extra
 `classic`).
 """
 
 from typing import TYPE_CHECKING
 
-from loopmend._extras import require_extra
-from loopmend._late import late
+from loopmend.adapting import late, require_extra
 
 require_extra("langchain_core", extra="langchain", needed_by="langchain_loopmend")
 

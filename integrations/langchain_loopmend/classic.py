@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from loopmend._extras import require_extra
+from loopmend.adapting import require_extra
 
 require_extra("langchain_classic", extra="classic", needed_by="langchain_loopmend.classic")
 
 from langchain_classic.agents import AgentOutputParser  # noqa: E402
 from langchain_classic.agents.agent import (  # noqa: E402
+    ExceptionTool,
     RunnableAgent,
     RunnableMultiActionAgent,
 )
@@ -47,7 +48,7 @@ from loopmend import (  # noqa: E402
     StopReason,
     read_turn,
 )
-from loopmend._repr import written  # noqa: E402
+from loopmend.adapting import written  # noqa: E402
 from loopmend.mending import (  # noqa: E402
     CallResult,
     CapError,
@@ -71,8 +72,9 @@ __all__ = [
 
 _PREFIX: Final = "Could not parse LLM output: "
 _FORM_ASKED: Final = ReadingConfig(plain_text="error", detect_signals=False)
-_CAP: Final = "its limit of iterations or time"
-
+_CAP: Final = "its iteration or time limit"
+_NO_CALL: Final = ExceptionTool().name  # so the executor notes a reply that it could not read
+_ANSWER_LABEL: Final = "Final Answer"
 Steps = Sequence[tuple[AgentAction, Any]]
 
 
@@ -119,7 +121,7 @@ class StructuredOutputParser(LangChainStructuredParser):
 
 
 def handle_parsing_error(error: OutputParserException) -> str:
-    """Return what to tell the model; for `AgentExecutor(handle_parsing_errors=…)`.
+    """Return a correction for the model; for `AgentExecutor(handle_parsing_errors=…)`.
 
     Works with any parser: for LangChain's own it reads the model's reply again to say
     precisely what is wrong, where the executor would say "Invalid or incomplete response".
@@ -188,9 +190,9 @@ def _reply(error: OutputParserException) -> str | None:
 
 
 class LoopStop(AgentFinish):
-    """The end of a run that loopmend, not the model, ended.
+    """Ends a run in the model's place.
 
-    The run's result says so under the key `loopmend_ended`.
+    The run's result then has the key `loopmend_ended`.
 
     >>> LoopStop(return_values={"output": "?"}, log="?").reason
     'max_iterations'
@@ -253,12 +255,12 @@ def with_loop_guard(  # noqa: PLR0913 - each is a choice of its own
     exclude_tools: Collection[str] = (),
     on_cap: OnCap = "answer",
 ) -> GuardedAgent | GuardedMultiActionAgent:
-    """Return an agent for `AgentExecutor` that is told when it goes in circles.
+    """Return an agent for `AgentExecutor` whose model gets a warning when it goes in circles.
 
-    The warning follows the latest observation. At the executor's cap on iterations or time the run
-    ends with an answer from what was found, where the executor alone says "Agent stopped due to
-    iteration limit or time limit." With `early_stopping_method="generate"` the model is asked for
-    that answer first.
+    The warning follows the latest observation. At the executor's limit of iterations or time the
+    run ends with an answer from the results so far, where the executor says "Agent stopped due to
+    iteration limit or time limit." With `early_stopping_method="generate"` the agent first asks the
+    model for that answer.
 
     Args:
         agent: What a constructor such as `create_react_agent` returned.
@@ -266,7 +268,7 @@ def with_loop_guard(  # noqa: PLR0913 - each is a choice of its own
         stop_after: Repeats before the run ends; never by default.
         window: How many of the latest calls count.
         exclude_tools: Tools that may repeat freely.
-        on_cap: What to do at the executor's cap: `"answer"` from what was found, or `"raise"` a
+        on_cap: What to do at the executor's limit: `"answer"` from the results, or `"raise"` a
             `loopmend.mending.CapError`.
 
     Raises:
@@ -300,7 +302,8 @@ def _makes_several(agent: Runnable[Any, Any]) -> bool:
 
 def _guarded(given: dict[str, Any], policy: LoopPolicy) -> dict[str, Any] | AgentFinish:
     steps: Steps = given.get("intermediate_steps") or []
-    decision = policy.decide(_calls(steps), _question(given))
+    label = _ANSWER_LABEL if _writes_labels(steps) else ""
+    decision = policy.decide(_calls(steps), _question(given), answer_label=label)
     if isinstance(decision, Stop):
         return _ended(decision.content, StopReason.MAX_ITERATIONS.value)
     if isinstance(decision, Nudge):
@@ -318,10 +321,17 @@ def _last_word(agent: Runnable[Any, Any], given: dict[str, Any]) -> str | None:
     return str(answer) if answer else None
 
 
+def _writes_labels(steps: Steps) -> bool:
+    """Tell whether an agent writes ReAct text: then a line of what it said is labelled so."""
+    said = (getattr(action, "log", "") for action, _ in steps)
+    return any(line.strip().startswith("Action:") for log in said for line in log.splitlines())
+
+
 def _calls(steps: Steps) -> list[CallResult]:
-    told = (written(seen) if isinstance(seen, (dict, list)) else str(seen) for _, seen in steps)
     return [
-        CallResult(a.tool, a.tool_input, text) for (a, _), text in zip(steps, told, strict=True)
+        CallResult(a.tool, a.tool_input, written(s) if isinstance(s, (dict, list)) else str(s))
+        for a, s in steps
+        if a.tool != _NO_CALL
     ]
 
 

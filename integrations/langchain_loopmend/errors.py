@@ -33,7 +33,7 @@ _LINK: Final = "\nFor troubleshooting, visit:"
 
 class _Refusal(OutputParserException):
     failure: Failure
-    """Why the reply cannot be used."""
+    """What is wrong with the reply."""
     _parts: tuple[Any, ...]
 
     def __init__(self, message: str, failure: Failure, observation: str, llm_output: str) -> None:
@@ -48,7 +48,7 @@ class _Refusal(OutputParserException):
 
 
 class ActionParseException(_Refusal):
-    """A model's reply that cannot be read with certainty.
+    """A model's reply whose meaning is not certain.
 
     Its message starts like LangChain's own, so code that strips that prefix gets the reply;
     unlike LangChain's, it has no link at the end. `AgentExecutor` sends `observation` back to the
@@ -63,7 +63,7 @@ class ActionParseException(_Refusal):
     """
 
     turn: Turn
-    """What the reader could make out."""
+    """The reader's result."""
 
     def __init__(self, llm_output: str, turn: Turn, failure: Failure, observation: str) -> None:
         message = f"Could not parse LLM output: `{llm_output}`"
@@ -73,7 +73,7 @@ class ActionParseException(_Refusal):
 
 
 class ValueParseException(_Refusal):
-    """A model's reply from which no value of the schema can be read with certainty.
+    """A model's reply without a certain value of the schema.
 
     Its message starts like LangChain's own, without the link at the end; `observation` says what
     to tell the model.
@@ -87,7 +87,7 @@ class ValueParseException(_Refusal):
     """
 
     reading: JsonReading
-    """What the reader could make out."""
+    """The reader's result."""
 
     def __init__(
         self, llm_output: str, reading: JsonReading, failure: Failure, observation: str, name: str

@@ -27,7 +27,7 @@ from langchain_loopmend.messages import (
 )
 from langchain_loopmend.schemas import decoding_model, remember_refusal
 from loopmend import Ask, Mending
-from loopmend._waiting import at_once
+from loopmend.adapting import at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import OnFailure, Retry, check_on_failure
 
@@ -164,6 +164,10 @@ class Mender(RunnableSerializable[LanguageModelInput, T]):
     @override
     def model_post_init(self, context: Any, /) -> None:
         check_on_failure(self.on_failure)
+        llm: object = self.llm
+        if not isinstance(llm, Runnable):
+            msg = f"`llm` must be a model, not {type(llm).__name__}"
+            raise TypeError(msg)
 
     @override
     def invoke(

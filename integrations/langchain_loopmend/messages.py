@@ -20,10 +20,9 @@ from langchain_core.messages import (
 from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.prompt_values import PromptValue
 
-from loopmend import Ask, Done, GaveUp, Message, Reply, StopReason
-from loopmend._repr import written
-from loopmend.mending import MadeCalls, NativeCall, OnFailure, calls_made, constrained
-from loopmend.traces.readers.values import finish_in
+from loopmend import Ask, Done, GaveUp, Reply, StopReason
+from loopmend.adapting import finish_in, written
+from loopmend.mending import MadeCalls, Message, NativeCall, OnFailure, calls_made, constrained
 
 __all__ = [
     "ENDED",
@@ -44,6 +43,7 @@ __all__ = [
     "question_of",
     "reply_of",
     "reply_of_generation",
+    "said_by",
     "settled",
     "text_of",
     "with_calls",
@@ -91,9 +91,11 @@ def reply_of(message: BaseMessage | str) -> Reply:
     beside = message.additional_kwargs
     calls: Sequence[Any] = message.tool_calls
     broken: Sequence[Any] = message.invalid_tool_calls
-    if isinstance(message, AIMessageChunk) and message.tool_call_chunks:
+    # To ask a class of pydantic's about its instances takes long, and most are none of a stream's.
+    chunk = type(message) is not AIMessage and isinstance(message, AIMessageChunk)
+    arrived = cast("AIMessageChunk", message).tool_call_chunks if chunk else []
+    if arrived:
         # While it streams, LangChain completes arguments that were cut off.
-        arrived = message.tool_call_chunks
         calls = [c for c in arrived if c["name"] and is_whole(c["args"])]
         broken = [c for c in arrived if c not in calls]
     told, content = message.response_metadata, message.content
@@ -119,6 +121,11 @@ def is_whole(arguments: str | None) -> bool:
         return isinstance(json.loads(arguments or "{}"), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def said_by(message: BaseMessage) -> Message | Reply:
+    """Return a message as the core takes it: what the model says is a reply."""
+    return reply_of(message) if isinstance(message, AIMessage) else _core_message(message)
 
 
 def core_messages(messages: Iterable[BaseMessage]) -> list[Message]:
@@ -193,8 +200,12 @@ def made_in(
 def asked_of(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """Return what `Mending.start` wants to know of a conversation."""
     answered = bool(messages) and isinstance(messages[-1], ToolMessage)
-    known = {"question": question_of(messages), "after_tool_result": answered}
-    return {**known, "holds_more": has_media(messages)}
+    return {
+        "question": question_of(messages),
+        "after_tool_result": answered,
+        "holds_more": has_media(messages),
+        "conversation": map(_core_message, messages),  # only who writes a call needs it
+    }
 
 
 def mended(reply: AIMessage, done: Done) -> AIMessage:

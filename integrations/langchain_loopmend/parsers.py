@@ -41,14 +41,11 @@ _CLOSING: Final = re.compile(r"\s*(`+|~{3,}|</([\w-]{1,40})>)")
 
 
 def _described(tools: Any) -> Any:
-    if isinstance(tools, str):
-        msg = "`tools` must be a collection of tools, not one str"
-        raise ValueError(msg)  # noqa: TRY004 - pydantic reports it
     return tools if tools is None else tool_schemas(tools)
 
 
 class ReadingOutputParser(BaseOutputParser[T]):
-    """What all parsers of this package share: how they read, and what they raise.
+    """The base of all parsers in this package: how they read, and what they raise.
 
     >>> from langchain_loopmend import AgentActionOutputParser
     >>> isinstance(AgentActionOutputParser(), ReadingOutputParser)
@@ -65,11 +62,11 @@ class ReadingOutputParser(BaseOutputParser[T]):
     plain_text: Literal["answer", "error"] = "answer"
     """Whether prose without keywords is the answer, or an error as in LangChain's parsers."""
     action_and_answer: Literal["error", "action", "answer"] = "error"
-    """Which one counts if a reply holds both."""
+    """Which one counts if a reply contains both."""
     strict: bool = False
     """Whether a reply that needs repair is an error."""
     form: TextForm = "react"
-    """The form that the model was asked for; affects corrections, not reading."""
+    """The form that the model should write; affects corrections, not reading."""
 
     _signals: ClassVar[bool | Literal["tags"]] = True
 
@@ -175,14 +172,20 @@ class _AgentParser(ReadingOutputParser[T]):
 
     def _action(self, call: ToolCall, log: str) -> AgentAction:
         given = call.arguments
-        as_text = self.tool_input == "text" or (call.name in self._text_tools and len(given) != 1)
-        if not isinstance(given, str) and (as_text or not isinstance(given, dict)):
+        as_text = self.tool_input == "text" or not isinstance(given, dict)
+        if not isinstance(given, str) and (as_text or self._takes_no_part_of(call)):
             given = _json(given)
         return AgentAction(call.name, given, log)
 
+    def _takes_no_part_of(self, call: ToolCall) -> bool:
+        """Tell whether a tool of one text cannot take the only value out of an object."""
+        values = list(call.arguments.values())
+        is_text = len(values) == 1 and isinstance(values[0], str)
+        return call.name in self._text_tools and not is_text
+
 
 class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
-    """Reads one action or the answer; a drop-in for LangChain's agent output parsers.
+    """Reads one action or the answer; a drop-in replacement for LangChain's agent parsers.
 
     It replaces the ReAct, ReAct-JSON, JSON, structured-chat and conversational parsers, reads
     what models really write, and otherwise says precisely what is wrong. Of several calls the
@@ -232,7 +235,7 @@ class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
 
 
 class AgentActionsOutputParser(_AgentParser[Union[list[AgentAction], AgentFinish]]):
-    """Reads all actions of a turn, for agents that make several at once.
+    """Reads all actions of a turn, for agents that make several calls at once.
 
     >>> parser = AgentActionsOutputParser()
     >>> [a.tool_input for a in parser.parse('[weather(city="Oslo"), weather(city="Bergen")]')]

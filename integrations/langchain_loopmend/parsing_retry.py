@@ -34,7 +34,7 @@ __all__ = ["GaveUpFinish", "ParsedExchange", "ParsingRetry", "with_parsing_retry
 
 
 class GaveUpFinish(AgentFinish):
-    """The end of a run whose model never replied in the requested form.
+    """Ends a run whose model never replied in the requested form.
 
     Its output is the model's last reply, so an agent still returns something; the type tells
     chains that it is not an answer.
@@ -46,11 +46,11 @@ class GaveUpFinish(AgentFinish):
     error: str
     """What is wrong with the last reply."""
     failure: Failure | None = None
-    """The same in loopmend's terms."""
+    """The failure, in loopmend's terms."""
     retries: int
-    """How often the model was asked again."""
+    """How often loopmend asked again."""
     reason: str = StopReason.PARSE_FAIL.value
-    """Why the run ended, in a trace's terms."""
+    """Why the run ended, as a `StopReason`."""
 
     @classmethod
     @override
@@ -122,11 +122,11 @@ class ParsingRetry(Mender[Any]):
     parser: Annotated[Runnable[Any, Any], SkipValidation()]
     """The parser that decides."""
     retry_llm: Annotated[Runnable[Any, Any] | None, SkipValidation()] = None
-    """Another model for asking again, such as a stronger one."""
+    """Another model for the retries, such as a stronger one."""
     on_failure: Annotated[OnFailure, SkipValidation()] = "raise"
     """Whether to raise the last error, to return a `GaveUpFinish`, or a function of it."""
     include_raw: bool = False
-    """Whether to return the reply and the error, too, as `with_structured_output` does."""
+    """Whether to return the reply and the error as well, as `with_structured_output` does."""
 
     @classmethod
     @override
@@ -227,7 +227,7 @@ def with_parsing_retry(  # noqa: PLR0913 - all but three by name
 
 def _parser_of(parser: Any, tools: Iterable[Any] | None) -> Runnable[Any, Any]:
     if parser is None:
-        return AgentActionOutputParser(tools=None if tools is None else list(tools))
+        return AgentActionOutputParser(tools=None if tools is None else tool_schemas(tools))
     if isinstance(parser, Runnable):
         return parser
     if inspect.isroutine(parser):  # as in a pipe

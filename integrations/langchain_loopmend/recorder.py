@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -13,13 +14,40 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tracers.context import register_configure_hook
 
-from langchain_loopmend.run_traces import trace_of
-from langchain_loopmend.run_values import is_fault, is_interrupt, results_in
-from langchain_loopmend.runs import Kind, OpenRuns, Recording
-from loopmend.traces import Limits, Trace
-from loopmend.traces.kept import KeptTraces
+from langchain_loopmend.run_values import (
+    UNKNOWN,
+    actions_in,
+    answer_of,
+    ids_in,
+    mark_of,
+    model_reply,
+    observed,
+    question_of,
+    results_in,
+    told_by,
+    tools_in,
+)
+from loopmend.adapting import (
+    KeptTraces,
+    Kind,
+    ModelReply,
+    OpenRuns,
+    Recording,
+    Run,
+    ending_of,
+    is_fault,
+    trace_of,
+)
+from loopmend.traces import Limits, Observation, Trace, TraceCall
 
 __all__ = ["TraceRecorder", "record_traces"]
+
+# With these LangChain's own middleware marks its calls, and asks others to do so.
+_MARKS: Final = frozenset({"lc_internal_call", "lc_source"})
+_HOOKS: Final = frozenset({"before_agent", "before_model", "after_model", "after_agent"})
+_EXECUTOR: Final = "AgentExecutor"
+# Names that say nothing about who acts.
+_GENERIC: Final = frozenset({"LangGraph", _EXECUTOR})
 
 
 def _handler_class() -> type[BaseCallbackHandler]:
@@ -110,23 +138,27 @@ class TraceRecorder(KeptTraces, _Handler):
     def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
         """Remember a chain, a parser, a graph or one of its nodes."""
         kind: Kind = "parser" if kwargs.get("run_type") == "parser" else "chain"
-        name = str(kwargs.get("name") or "")
-        told, tags = kwargs.get("metadata") or {}, kwargs.get("tags")
-        parent = kwargs.get("parent_run_id")
-        run, recording = self._runs.start(run_id, parent, kind, name, inputs, told=told)
-        if name == "AgentExecutor":
-            self._runs.mark(run_id, "agent_executor")
+        name, tags = str(kwargs.get("name") or ""), kwargs.get("tags")
+        run = self._start(run_id, kind, name, inputs, kwargs)[0]
+        if name == _EXECUTOR:
+            self._runs.mark(run, "agent_executor")
         elif tags and any(tag.startswith("graph:step:") for tag in tags):
-            self._runs.mark_node(run, recording, inputs, told)
+            told = kwargs.get("metadata") or {}
+            run.node = str(told.get("langgraph_node", name))
+            made = told.get("ls_integration") == "langchain_create_agent"
+            if made:
+                run.messages = ids_in(inputs)
+            if run.parent is not None:
+                self._runs.mark(run.parent, "create_agent" if made else "langgraph")
 
     @_guarded
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """Note the results that a node returns, and finish a root."""
         run = self._runs.find(run_id)
         if run is not None and run.node is not None:
-            results = list(results_in(outputs))
+            results = list(map(observed, results_in(outputs)))
             if results:
-                self._runs.note(run_id, results)
+                self._runs.note(run, results)
         self._end(run_id, outputs, given=kwargs.get("inputs"))
 
     @_guarded
@@ -134,15 +166,20 @@ class TraceRecorder(KeptTraces, _Handler):
         """Note a parser's error and an interrupt, and finish a root."""
         run = self._runs.find(run_id)
         if run is not None and run.kind == "parser" and is_fault(error):
-            self._runs.note(run_id, error)
-        if run is not None and run.node is not None and run.parent and is_interrupt(error):
-            self._runs.interrupt(run.parent.id)
+            self._runs.note(run, error)
+        if run is not None and run.node and run.parent and ending_of(error) == "interrupted":
+            self._runs.interrupt(run.parent)
         self._end(run_id, error=error, given=kwargs.get("inputs"))
 
     @_guarded
     def on_llm_start(self, serialized: Any, prompts: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """Remember that a model is asked."""
-        self._runs.ask(serialized, prompts, run_id, kwargs)
+        name, known = (serialized or {}).get("name"), {"messages": ids_in(prompts)}
+        run, recording = self._start(run_id, "model", str(name or ""), prompts, kwargs, **known)
+        run.strange = _is_strange(run)
+        if recording.asked is None and not (run.aside or run.strange):
+            recording.asked = question_of(prompts)
+            recording.tools = tools_in(kwargs.get("invocation_params"))
 
     @_guarded
     def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
@@ -166,35 +203,85 @@ class TraceRecorder(KeptTraces, _Handler):
         """Remember that a tool runs."""
         name = str((serialized or {}).get("name") or kwargs.get("name") or "")
         given = input_str if kwargs.get("inputs") is None else kwargs["inputs"]
-        parent, told = kwargs.get("parent_run_id"), kwargs.get("metadata")
-        call_id = kwargs.get("tool_call_id")
-        self._runs.start(run_id, parent, "tool", name, given, call_id=call_id, told=told)
+        wanted = name
+        if name == UNKNOWN and isinstance(given, dict):
+            wanted = str(given.get("requested_tool_name", name))
+        made = TraceCall(wanted, given, kwargs.get("tool_call_id"))
+        self._start(run_id, "tool", name, given, kwargs, call=made)
 
     @_guarded
     def on_agent_action(self, action: Any, *, run_id: UUID, **_: Any) -> None:
         """Note what an executor is about to do, or that it is done."""
-        self._runs.mark(run_id, "agent_executor")
-        self._runs.note(run_id, action)
+        run = self._runs.find(run_id)
+        if run is None:
+            return
+        self._runs.mark(run, "agent_executor")
+        told = told_by(action)
+        if told is not None:
+            self._runs.note(run, told)
 
     on_agent_finish = on_agent_action
 
     @_guarded
     def on_interrupt(self, event: Any) -> None:
         """Note that a graph waits for a human."""
-        # A graph none of whose nodes has run is known to be one only now.
-        self._runs.mark(event.run_id, "langgraph")
-        self._runs.interrupt(event.run_id)
+        run = self._runs.find(event.run_id)
+        if run is not None:
+            # A graph none of whose nodes has run is known to be one only now.
+            self._runs.mark(run, "langgraph")
+            self._runs.interrupt(run)
 
     # What the hooks do
 
-    def _end(self, id: UUID, result: Any = None, **told: Any) -> None:
-        ended = self._runs.end(id, result, **told)
-        if ended is not None:
-            self._finish(ended)
+    def _start(
+        self, id: UUID, kind: Kind, name: str, given: Any, told: dict[str, Any], **known: Any
+    ) -> tuple[Run, Recording]:
+        marked = not _MARKS.isdisjoint(told.get("metadata") or ())
+        own = "" if name in _GENERIC else name
+        parent = told.get("parent_run_id")
+        run, recording = self._runs.start(id, parent, kind, own, marked=marked, **known)
+        run.aside = _is_aside(run)
+        if run is recording.root:
+            recording.question = question_of(given)
+        return run, recording
 
-    def _finish(self, recording: Recording) -> None:
-        if recording.is_worth_keeping:
-            self.keep(trace_of(recording, self._limits))
+    def _end(
+        self, id: UUID, result: Any = None, error: BaseException | None = None, given: Any = None
+    ) -> None:
+        run = self._runs.find(id)
+        told: ModelReply | Observation | None = None
+        if run is not None and run.kind == "model":
+            told = model_reply(result)
+        elif run is not None and run.call is not None and error is None:
+            seen = observed(result)
+            told = replace(seen, failed=seen.failed or run.name == UNKNOWN)
+        ended = self._runs.end(id, told, error)
+        if ended is None or not ended.is_worth_keeping:
+            return
+        if given is not None:  # a stream's input is known at its end
+            ended.question = question_of(given)
+        said = answer_of(result), mark_of(result), actions_in(result)
+        self.keep(trace_of(ended, self._limits, *said))
+
+
+def _is_aside(run: Run) -> bool:
+    """Tell whether a run is what a middleware of `create_agent` does for itself."""
+    parent = run.parent
+    if parent is None or parent.aside:
+        return parent is not None
+    agent, place = run.agent, run.place
+    if run.kind == "model" and place is not None and place.node == "tools":
+        # A model that no tool asks is asked around one.
+        return agent is not None and agent.framework == "create_agent"
+    hooked = parent.node is not None and parent.node.rpartition(".")[2] in _HOOKS
+    return (hooked or (run.marked and not parent.marked)) and agent is not None
+
+
+def _is_strange(model: Run) -> bool:
+    """Tell whether a model is asked nothing of what the agent knows."""
+    place = model.place
+    known = frozenset() if place is None or place.node != "model" else place.messages
+    return bool(known) and known.isdisjoint(model.messages)
 
 
 _ACTIVE: Final[ContextVar[TraceRecorder | None]] = ContextVar("loopmend_recorder", default=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar, cast, overload
+from typing import Annotated, Any, Union, cast
 
 from langchain_core.agents import AgentAction, AgentFinish
 from langchain_core.exceptions import OutputParserException
@@ -13,7 +13,7 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from pydantic import ConfigDict, Field, SkipValidation
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from langchain_loopmend.errors import correction_of, instructions_of
 from langchain_loopmend.mending import Constrain
@@ -21,13 +21,13 @@ from langchain_loopmend.messages import text_of
 from langchain_loopmend.parsers import AgentActionOutputParser
 from langchain_loopmend.parsing_retry import ParsedExchange
 from loopmend import Ask, GaveUp
-from loopmend._waiting import at_once
+from loopmend.adapting import at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 
 __all__ = ["RetryingOutputParser"]
 
 T = TypeVar("T")
-P = TypeVar("P")
+P = TypeVar("P", default=Union[AgentAction, AgentFinish])
 
 _ASK = "Reply in the requested form."
 
@@ -83,7 +83,7 @@ class RetryingOutputParser(BaseOutputParser[T]):
     """A chain of your own to ask in place of the model; it gets `prompt`, `completion`, `error` and
     `instructions`."""
     legacy: bool = True
-    """Whether to call `run` or `arun` of a `retry_chain` that has them, as an `LLMChain` does."""
+    """Whether to call `run` or `arun` if the `retry_chain` has them, as an `LLMChain` does."""
     prompt: Annotated[BasePromptTemplate[Any] | None, SkipValidation()] = None
     """Your own template for asking again, with any of the variables `prompt`,
     `completion`, `error` and `instructions`; without it, the conversation goes on."""
@@ -100,40 +100,20 @@ class RetryingOutputParser(BaseOutputParser[T]):
 
     @property
     def asked(self) -> Runnable[Any, Any]:
-        """Who is asked again."""
+        """The model or the chain that is asked again."""
         chain = self.retry_chain
         if self.llm is not None:
             return self.llm
         return _as_runnable(chain) if self.legacy and hasattr(chain, "run") else chain
 
-    @overload
     @classmethod
     def from_llm(
         cls,
         llm: Runnable[Any, Any],
-        parser: None = None,
+        parser: BaseOutputParser[P] | None = None,
         prompt: BasePromptTemplate[Any] | None = None,
         max_retries: int = MAX_NORMALIZATION_RETRIES,
-    ) -> RetryingOutputParser[AgentAction | AgentFinish]: ...
-
-    @overload
-    @classmethod
-    def from_llm(
-        cls,
-        llm: Runnable[Any, Any],
-        parser: BaseOutputParser[P],
-        prompt: BasePromptTemplate[Any] | None = None,
-        max_retries: int = MAX_NORMALIZATION_RETRIES,
-    ) -> RetryingOutputParser[P]: ...
-
-    @classmethod
-    def from_llm(
-        cls,
-        llm: Runnable[Any, Any],
-        parser: BaseOutputParser[Any] | None = None,
-        prompt: BasePromptTemplate[Any] | None = None,
-        max_retries: int = MAX_NORMALIZATION_RETRIES,
-    ) -> RetryingOutputParser[Any]:
+    ) -> RetryingOutputParser[P]:
         """Return a parser that asks `llm` again.
 
         Args:
@@ -143,7 +123,8 @@ class RetryingOutputParser(BaseOutputParser[T]):
             max_retries: The maximum number of retries.
         """
         inner: Any = AgentActionOutputParser() if parser is None else parser
-        return cls(parser=inner, llm=llm, prompt=prompt, max_retries=max_retries)
+        made: Any = cls(parser=inner, llm=llm, prompt=prompt, max_retries=max_retries)
+        return cast("RetryingOutputParser[P]", made)
 
     @classmethod
     @override
@@ -206,8 +187,8 @@ class RetryingOutputParser(BaseOutputParser[T]):
 
         Args:
             completion: The reply, as text or as a message.
-            prompt: What the model was asked, under the name in LangChain's base class.
-            prompt_value: The same, under the name in LangChain's retry parsers.
+            prompt: The model's prompt, under its name in LangChain's base class.
+            prompt_value: The same, under its name in LangChain's retry parsers.
             config: Callbacks, tags and the like for asking again.
         """
         return at_once(self._run(completion, config, prompt_value or prompt))

@@ -1,55 +1,48 @@
-"""What LangChain passes to callbacks, results and exceptions, as a trace says it."""
+"""What LangChain passes to callbacks, as a trace says it."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator, Mapping
-from concurrent import futures
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
+from langchain_core.outputs import ChatGeneration, Generation, LLMResult
 from langchain_core.prompt_values import PromptValue
 from pydantic import BaseModel
 
-from langchain_loopmend.messages import ENDED, text_of
-from loopmend.traces import Tokens, TraceCall, TraceError
-from loopmend.traces.readers.values import get, tokens_in
+from langchain_loopmend.messages import ENDED, reply_of_generation, text_of
+from loopmend.adapting import Finish, ModelReply, get, tokens_in
+from loopmend.traces import Observation, TraceCall
 
 __all__ = [
-    "CANCELS",
+    "UNKNOWN",
+    "actions_in",
     "answer_of",
-    "calls_in",
-    "causes",
-    "error_of",
     "ids_in",
-    "is_control_flow",
-    "is_fault",
-    "is_interrupt",
     "mark_of",
+    "model_reply",
+    "observed",
     "question_of",
-    "reply_of",
     "results_in",
     "text_of_output",
-    "tokens_of",
+    "told_by",
     "tools_in",
 ]
 
-CANCELS: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, futures.CancelledError)
-_CONTROL: Final = frozenset({"GraphBubbleUp", "GraphInterrupt", "ParentCommand"})
+# AgentExecutor runs these two in place of a tool: for a reply that its parser refused, and for
+# a tool that there is not.
+_REFUSED: Final = "_Exception"
+UNKNOWN: Final = "invalid_tool"
 _QUESTIONS: Final = ("input", "question", "query")
-_HUMAN: Final = ("human", "user")
 
 
 def question_of(given: Any) -> str | None:
     """Return what a run was asked: a text, the last thing that a human says, or a field."""
     if isinstance(given, str):
         return given or None
-    if isinstance(given, PromptValue):
-        return question_of(given.to_messages())
-    if isinstance(given, BaseMessage):
-        return text_of(given) if given.type == "human" else None
+    if isinstance(given, (BaseMessage, PromptValue)):
+        given = [given] if isinstance(given, BaseMessage) else given.to_messages()
     if isinstance(given, (list, tuple)):
         return _last_human(list(given))
     asked = get(given, "messages")
@@ -61,26 +54,14 @@ def question_of(given: Any) -> str | None:
     return texts[0] if len(found) == 1 and texts else None
 
 
-def _last_human(messages: list[Any]) -> str | None:
-    for message in reversed(messages):
-        if isinstance(message, (BaseMessage, str)):
-            found = question_of(message)
-        elif isinstance(message, list):  # a model is asked with a list for each prompt
-            found = _last_human(message)
-        else:
-            found = _spoken(message)
-        if found is not None:
-            return found
-    return None
-
-
-def _spoken(message: Any) -> str | None:
-    """Return what a human says in a message that is written as a pair or a dict."""
-    if isinstance(message, tuple) and len(message) == 2:  # noqa: PLR2004 - a pair
-        role, content = message
-    else:
-        role, content = get(message, "role"), get(message, "content")
-    return content if role in _HUMAN and isinstance(content, str) else None
+def _last_human(given: list[Any]) -> str | None:
+    # A model is asked with a list for each prompt.
+    flat = [one for each in given for one in (each if isinstance(each, list) else [each])]
+    try:
+        messages = convert_to_messages(flat)
+    except (ValueError, TypeError, KeyError, NotImplementedError):  # no conversation
+        return None
+    return next((text_of(m) or None for m in reversed(messages) if m.type == "human"), None)
 
 
 def answer_of(result: Any) -> str | None:
@@ -90,7 +71,8 @@ def answer_of(result: Any) -> str | None:
     if isinstance(result, str):
         return result if result.strip() else None
     if isinstance(result, LLMResult):
-        return answer_of(reply_of(result))
+        first = _generation(result)
+        return answer_of(first.message if isinstance(first, ChatGeneration) else get(first, "text"))
     if isinstance(result, BaseMessage):
         return _answer_in(result)
     finished = getattr(result, "return_values", None)
@@ -118,35 +100,45 @@ def mark_of(result: Any) -> str | None:
     """Return why loopmend ended a run in the model's place, if its result says so."""
     if isinstance(result, AIMessage):
         found = result.response_metadata.get(ENDED)
-        return found if isinstance(found, str) else None
-    if hasattr(result, "return_values"):
+    elif hasattr(result, "return_values"):
         found = getattr(result, "reason", None)
-        return found if isinstance(found, str) else None
-    messages = get(result, "messages")
-    return mark_of(messages[-1]) if isinstance(messages, list) and messages else None
+    else:
+        messages = get(result, "messages")
+        return mark_of(messages[-1]) if isinstance(messages, list) and messages else None
+    return found if isinstance(found, str) else None
 
 
-def reply_of(result: Any) -> AIMessage | str | None:
-    """Return what a model replied, or nothing if it failed."""
-    if not isinstance(result, LLMResult) or not result.generations or not result.generations[0]:
+def actions_in(result: Any) -> list[TraceCall]:
+    """Return the actions that a chain for agents returns outside of an agent."""
+    several = result if isinstance(result, list) else [result]
+    actions = (one for one in several if hasattr(one, "tool_input") and hasattr(one, "tool"))
+    return [TraceCall(action.tool, action.tool_input) for action in actions]
+
+
+def told_by(action: Any) -> TraceCall | Finish | None:
+    """Return what an executor tells; nothing if it goes on because a reply was refused."""
+    if hasattr(action, "return_values"):
+        # Without a log it is the executor's own word for a cap, or a tool's output.
+        return Finish(answer_of(action) if action.log else None, mark_of(action))
+    if action.tool == _REFUSED:
         return None
-    first = result.generations[0][0]
+    return TraceCall(action.tool, action.tool_input, getattr(action, "tool_call_id", None))
+
+
+def model_reply(result: Any) -> ModelReply | None:
+    """Return what a model replied, or nothing if it returned nothing."""
+    first = _generation(result)
+    if first is None:
+        return None
     message = first.message if isinstance(first, ChatGeneration) else None
-    return message if isinstance(message, AIMessage) else first.text
+    tokens = tokens_in(get(message, "usage_metadata"))
+    tokens = tokens or tokens_in(get(get(result, "llm_output"), "token_usage"))
+    return ModelReply(reply_of_generation(first), tokens, isinstance(message, AIMessage))
 
 
-def calls_in(reply: AIMessage | str) -> list[TraceCall]:
-    """Return the calls that a model made through its provider, whole or broken."""
-    if isinstance(reply, str):
-        return []
-    made: list[Any] = [*reply.tool_calls, *reply.invalid_tool_calls]
-    return [TraceCall(call["name"] or "", call["args"], call["id"]) for call in made]
-
-
-def tokens_of(result: Any) -> Tokens | None:
-    """Return how many tokens a reply took, where the provider says so."""
-    found = tokens_in(get(reply_of(result), "usage_metadata"))
-    return found or tokens_in(get(get(result, "llm_output"), "token_usage"))
+def _generation(result: Any) -> Generation | None:
+    several = result.generations if isinstance(result, LLMResult) else []
+    return several[0][0] if several and several[0] else None
 
 
 def tools_in(params: Any) -> tuple[str, ...] | None:
@@ -182,6 +174,13 @@ def results_in(output: Any) -> Iterator[ToolMessage]:
         yield from results_in(output.update)
 
 
+def observed(output: Any) -> Observation:
+    """Return what a tool returned."""
+    failed = getattr(output, "status", None) == "error"
+    known = get(output, "name"), get(output, "tool_call_id")
+    return Observation(text_of_output(output), *known, failed)
+
+
 def text_of_output(output: Any) -> str:
     """Return what a tool returned as text."""
     if isinstance(output, str):
@@ -204,36 +203,3 @@ def _as_json(value: Any) -> str:
 
 def _as_text(value: Any) -> str:
     return text_of_output(value) if isinstance(value, BaseMessage) else str(value)
-
-
-# Exceptions: a fault, a pause, a jump or a cancellation
-
-
-def is_fault(error: BaseException | None) -> TypeGuard[BaseException]:
-    """Tell whether something went wrong: to pause, to jump and to be cancelled is no error."""
-    return error is not None and not isinstance(error, CANCELS) and not is_control_flow(error)
-
-
-def is_control_flow(error: BaseException | None) -> bool:
-    """Tell whether an exception only steers a graph."""
-    return any(kind.__name__ in _CONTROL for kind in type(error).__mro__)
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Tell whether an exception means that the run waits for a human."""
-    return any(kind.__name__ == "GraphInterrupt" for kind in type(error).__mro__)
-
-
-def error_of(error: BaseException, origin: str) -> TraceError:
-    """Return an exception as a trace holds it."""
-    return TraceError(type(error).__name__, str(error), origin)
-
-
-def causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those that it was raised from."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__

@@ -11,6 +11,7 @@ from langchain_core.runnables import Runnable, RunnableBinding
 from langchain_core.tools import BaseTool, Tool
 
 from loopmend import ToolSpec
+from loopmend.adapting import require_several
 from loopmend.reading import Toolbox
 
 __all__ = [
@@ -46,7 +47,12 @@ _REFUSED: Final[WeakValueDictionary[int, Any]] = WeakValueDictionary()
 
 def tool_schemas(tools: Iterable[Any]) -> list[dict[str, Any]]:
     """Describe tools given as LangChain tools, schemas, models, callables or names."""
-    return [_described(tool, spec) for tool in tools if (spec := _spec(tool)) is not None]
+    require_several(tools, "tools", "tools")
+    return [
+        spec.data() | ({"input": "text"} if is_text_tool(tool) else {})
+        for tool in tools
+        if (spec := _spec(tool)) is not None
+    ]
 
 
 def bound_tools(llm: Any) -> list[dict[str, Any]] | None:
@@ -67,6 +73,7 @@ def is_text_tool(tool: Any) -> bool:
 
 def toolbox(tools: Iterable[Any]) -> Toolbox:
     """Return what the reader needs to know of tools, described or not."""
+    require_several(tools, "tools", "tools")
     return Toolbox([spec for tool in tools if (spec := _spec(tool)) is not None])
 
 
@@ -101,20 +108,6 @@ def _call_schema(tool: BaseTool) -> Mapping[str, Any]:
     # Whatever its type says, LangGraph fills a parameter of this name.
     required = [name for name in described.get("required", ()) if name != _INJECTED]
     return {**described, "required": required}
-
-
-def _described(tool: Any, spec: ToolSpec) -> dict[str, Any]:
-    named: dict[str, Any] = {"name": spec.name}
-    if spec.description:
-        named["description"] = spec.description
-    if is_text_tool(tool):
-        return {**named, "input": "text"}
-    if not spec.known:
-        return named
-    parameters = {"properties": dict(spec.parameters), "required": list(spec.required)}
-    if spec.definitions:
-        parameters["$defs"] = dict(spec.definitions)
-    return {**named, "parameters": {"type": "object", **parameters}}
 
 
 # Decoding by a schema, each provider in its own way

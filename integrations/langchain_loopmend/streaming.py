@@ -65,7 +65,7 @@ def _as_chunk(message: AIMessage) -> AIMessageChunk:
 
 
 class TurnOutputParser(StreamingParser, ReadingOutputParser[Turn], BaseTransformOutputParser[Turn]):
-    r"""Reads a reply into a `Turn` and streams what is already known.
+    r"""Reads a reply into a `Turn` and streams what it knows so far.
 
     The last turn of a stream is that of the whole reply, with its repairs and places. An
     unreadable reply raises there, where LangChain's own cumulative parsers say nothing. Streaming

@@ -30,7 +30,7 @@ def call(name: str, _id: str = "call_1", /, **arguments: Any) -> AIMessage:
 
 
 class ScriptedChatModel(BaseChatModel):
-    """Replies with one line of a script after another, and remembers what it was asked.
+    """Replies with the next line of its script, and records what it was asked.
 
     It binds tools, streams in small chunks, and is truly async.
 
@@ -42,19 +42,19 @@ class ScriptedChatModel(BaseChatModel):
     script: Sequence[Any]
     """The lines: each a text, a message, or an exception to raise."""
     repeat: bool = False
-    """Whether to start again at the end of the script instead of failing."""
+    """Whether to start over at the end of the script instead of failing."""
 
     _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
     _ways: list[str] = PrivateAttr(default_factory=list)
 
     @property
     def asked(self) -> list[list[BaseMessage]]:
-        """What it was asked: one list of messages per call."""
+        """The messages of each call: one list per call."""
         return self._asked
 
     @property
     def ways(self) -> list[str]:
-        """How it was asked each time: `sync`, `async`, `stream` or `astream`."""
+        """How each call came: `sync`, `async`, `stream` or `astream`."""
         return self._ways
 
     @property

@@ -30,7 +30,7 @@ from langchain_loopmend.schemas import (
 )
 from langchain_loopmend.value_parsers import PydanticOutputParser
 from loopmend import Done, Mending, RetryPolicy
-from loopmend._waiting import at_once
+from loopmend.adapting import at_once, require_several
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import OnFailure
 
@@ -61,6 +61,7 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
 
     @override
     def bind_tools(self, tools: Iterable[Any], **kwargs: Any) -> ToolCallRetry:
+        require_several(tools, "tools", "tools")
         offered = list(tools)
         try:
             bound = cast("Any", self.llm).bind_tools(offered, **kwargs)
@@ -75,16 +76,17 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
         """Return a step that asks for a value of a schema and corrects the model.
 
         Args:
-            schema: What the value has to be, as for the model itself, or any other schema that
+            schema: The value's schema, as for the model itself, or any other schema that
                 `with_parsing_retry` takes.
             include_raw: Whether to return a dict of `raw`, `parsed` and `parsing_error` instead.
-            **kwargs: What else the model's own method takes, such as its `method`.
+            **kwargs: Other arguments of the model's own method, such as its `method`.
         """
         return ParsingRetry(
             llm=structured_model(self.llm, schema, kwargs),
             parser=PydanticOutputParser(pydantic_object=schema),
             max_retries=self.max_retries,
             constrain=self.constrain,
+            on_failure=self.on_failure if callable(self.on_failure) else "raise",
             include_raw=include_raw,
         )
 
@@ -180,7 +182,7 @@ def as_tool_caller(
 ) -> ToolCallRetry:
     """Turn any model whose provider decodes by a JSON schema into a tool-calling chat model.
 
-    The model sees the tools by their signatures and can only reply with a call that fits one of
+    The model sees each tool as a signature and can only reply with a call that fits one of
     them, or with an answer. It needs no tool calling of its own.
 
     Args:

@@ -17,8 +17,8 @@ from langchain_loopmend.errors import ValueParseException
 from langchain_loopmend.messages import reply_of_generation
 from langchain_loopmend.streaming import StreamingParser, Tell
 from loopmend import Failure, FailurePattern, JsonReader, JsonReading, ReadingConfig, Reply
+from loopmend.adapting import read_value_reply
 from loopmend.mending import value_correction, value_schema
-from loopmend.mending.value_replies import read_value_reply
 from loopmend.reading import Schema, fit_value, schema_of
 
 __all__ = ["JsonOutputParser", "PydanticOutputParser", "ValueReader", "value_parser"]
@@ -141,7 +141,7 @@ class ValueReader(StreamingParser, LangChainJsonParser):
 
 
 class JsonOutputParser(ValueReader):
-    r"""LangChain's `JsonOutputParser`, but it reads what models really write and loses nothing.
+    r"""Like LangChain's `JsonOutputParser`, but reads what models really write and loses nothing.
 
     It takes the same options and gives the same format instructions. With a `pydantic_object` it
     checks the value by it and returns plain data. A value that stops in the middle is an error,
@@ -157,7 +157,7 @@ class JsonOutputParser(ValueReader):
 
 
 class PydanticOutputParser(ValueReader, LangChainPydanticParser[Any], Generic[T]):
-    """LangChain's `PydanticOutputParser`, but it reads what models really write and loses nothing.
+    """Like LangChain's `PydanticOutputParser`, but reads what models write and loses nothing.
 
     It takes the same options and gives the same format instructions. Besides pydantic models it
     takes every other schema that `read_json` takes. A stream yields the one whole value.

@@ -1,13 +1,11 @@
 """loopmend for LlamaIndex. Needs the extra `llama-index`: `pip install "loopmend[llama-index]"`.
 
-Importing this package imports no framework; each name loads what it needs when it is first
-asked for.
+Importing this package imports no framework; each name loads what it needs on first use.
 """
 
 from typing import TYPE_CHECKING
 
-from loopmend._extras import require_extra
-from loopmend._late import late
+from loopmend.adapting import late, require_extra
 
 require_extra("llama_index.core", extra="llama-index", needed_by="llama_index_loopmend")
 

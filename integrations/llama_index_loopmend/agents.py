@@ -101,11 +101,11 @@ def _hooked(kind: Any) -> Any:
 def with_hooks(agent: AgentT, hooks: Sequence[StepHook] | None = None) -> AgentT:
     """Return an agent that works like yours, with step hooks.
 
-    It is of your agent's class and has all its attributes; your agent stays as it is.
+    It has your agent's class and attributes; your agent stays as it is.
 
     Args:
         agent: Any LlamaIndex agent.
-        hooks: Asked before and after each step; by default those of a planned agent.
+        hooks: The hooks to run before and after each step; by default those of a planned agent.
 
     Raises:
         TypeError: `agent` is not a LlamaIndex agent, or something is not a hook.
@@ -148,7 +148,7 @@ def with_hooks(agent: AgentT, hooks: Sequence[StepHook] | None = None) -> AgentT
 
 
 class PlannedAgentWorkflow(AgentWorkflow):
-    """An `AgentWorkflow` that gives all its agents step hooks.
+    """An `AgentWorkflow` that adds step hooks to all its agents.
 
     It does not change the agents that you pass; an agent with hooks of its own keeps them.
 
@@ -176,7 +176,7 @@ class PlannedAgentWorkflow(AgentWorkflow):
     @step
     @override
     async def parse_agent_output(self, ctx: Context, ev: AgentOutput) -> Parsed:
-        """Go on from an output; what a hook blocked is final and asks nobody."""
+        """Go on from an output; if a hook blocked the step, its answer is final."""
         ending = Ending(self.agents[ev.current_agent_name], ev, self)
         go_on = super(PlannedAgentWorkflow, ending.workflow).parse_agent_output
         return await ending.reached(go_on(ctx, ev))

@@ -20,13 +20,13 @@ class _ParseException(ValueError):
     """Its message is `observation`, because LlamaIndex's `ReActAgent` sends it to the model."""
 
     llm_output: str
-    """What the model said."""
+    """The model's reply."""
     failure: Failure
-    """Why it cannot be used."""
+    """What is wrong with it."""
     observation: str
-    """What to tell the model about it."""
+    """The correction for the model."""
     retries: int
-    """How often the model was asked again before this was raised."""
+    """How often loopmend asked again before it raised this."""
 
     def __init__(self, llm_output: str, read: Any, failure: Failure, observation: str) -> None:
         super().__init__(observation)
@@ -43,7 +43,7 @@ class _ParseException(ValueError):
 
 
 class ActionParseException(_ParseException):
-    """A model's reply that cannot be read with certainty.
+    """A model's reply whose meaning is not certain.
 
     Its message is `observation`, because LlamaIndex's own `ReActAgent` sends the message of
     the error to the model. It does not repeat the reply.
@@ -63,7 +63,7 @@ class ActionParseException(_ParseException):
 
 
 class ValueParseException(_ParseException):
-    """A model's reply that holds no value of the schema for sure.
+    """A model's reply without a certain value of the schema.
 
     >>> from llama_index_loopmend.value_parsers import PydanticOutputParser
     >>> try:

@@ -11,14 +11,14 @@ __all__ = ["MetaSignalEvent", "PlanEvent", "ProtocolIssueEvent"]
 
 
 class PlanEvent(Event):
-    """The plan for a step: what was known, what could be done, what was done.
+    """The plan for a step: the facts, the candidates, and what the hook did.
 
     >>> PlanEvent(selected="ReturnBlocker", rationale="no tokens left", done="answered").done
     'answered'
     """
 
     known: dict[str, Any] = Field(default_factory=dict)
-    """The facts that the plan is based on; `None` is unknown, and no rule fires on it."""
+    """The facts behind the plan; `None` means unknown, and no rule fires on it."""
     selected: str
     """The selected action, see `loopmend.contracts.PlannedAction`."""
     rationale: str
@@ -28,19 +28,19 @@ class PlanEvent(Event):
     differences: list[str] = Field(default_factory=list)
     """Where this differs from what the contract alone would select, and why."""
     done: str | None = None
-    """What the hook did about it, such as the specialist that takes over; `None` if nothing."""
+    """What the hook did, such as handing over to a specialist; `None` if nothing."""
     told: list[str] = Field(default_factory=list)
-    """What it added to the prompt."""
+    """What the hook added to the prompt."""
     hints: list[str] = Field(default_factory=list)
     """What rules 9 and 10 would tell the model."""
     advice: str | None = None
-    """What the developer could do about it."""
+    """Advice for the developer."""
     current_agent_name: str = ""
     """The agent whose step it is."""
 
 
 class ProtocolIssueEvent(Event):
-    """A refused reply; do not show what was streamed of it.
+    """A refused reply; do not show its streamed tokens.
 
     >>> ProtocolIssueEvent(pattern="narrated", message="Nothing is called.", attempt=0).pattern
     'narrated'
@@ -51,7 +51,7 @@ class ProtocolIssueEvent(Event):
     message: str
     """What is wrong, in a sentence."""
     attempt: int
-    """Which retry follows, from 1; 0 if the model is not asked again."""
+    """Which retry follows, from 1; 0 if the hook does not ask again."""
     text: str = ""
     """The reply."""
     correction: str | None = None

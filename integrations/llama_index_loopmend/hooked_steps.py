@@ -31,6 +31,7 @@ from llama_index_loopmend.hooks.protocol import (
 from llama_index_loopmend.mending import decoding_arguments
 from llama_index_loopmend.messages import calling, chat_messages, core_messages, selection, told
 from llama_index_loopmend.parsers import reading
+from llama_index_loopmend.scratchpads import scratchpad_of
 from llama_index_loopmend.steps import (
     ASKED,
     COUNT,
@@ -41,11 +42,10 @@ from llama_index_loopmend.steps import (
     REFUSED,
     UNKEPT,
     AgentStep,
-    scratchpad_of,
 )
 from llama_index_loopmend.structured_llms import with_parsing_retry
-from loopmend import Message, StopReason
-from loopmend.mending import constrained
+from loopmend import StopReason
+from loopmend.mending import Message, constrained
 
 if TYPE_CHECKING:
     _Agent = BaseWorkflowAgent
@@ -114,8 +114,7 @@ class HookedSteps(_Agent):
                 output = await _hand_over(now, decision)
         except BaseException as error:
             if now.refused:
-                named = [{**each, "agent": self.name} for each in now.refused]
-                vars(error)[REFUSED] = named  # some do not let themselves be assigned to
+                vars(error)[REFUSED] = now.refused  # some do not let themselves be assigned to
             raise
         finally:
             await now.remember()

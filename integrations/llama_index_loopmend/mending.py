@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, Union
-from weakref import WeakValueDictionary
 
 from llama_index.core.base.llms.base import BaseLLM
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
@@ -25,7 +24,7 @@ from llama_index_loopmend.messages import (
 from llama_index_loopmend.parsers import ActionOutputParser, TolerantReActOutputParser
 from llama_index_loopmend.value_parsers import refused_value, value_parser
 from loopmend import Ask, Done, Failure, FailurePattern, GaveUp, Mending, Reply, RetryPolicy
-from loopmend._waiting import at_once
+from loopmend.adapting import Beside, at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import constrained, cut_reason, parser_correction, refuses_schema
 
@@ -46,18 +45,17 @@ Verdict = Union[Ask, GaveUp, None]
 
 # LlamaIndex's own exception for parsers is not a `ValueError`.
 _REFUSALS: Final = (ValueError, OutputParserException)
-# By identity: models are compared by value and cannot be hashed.
-_REFUSED: Final[WeakValueDictionary[int, Any]] = WeakValueDictionary()
+_REFUSED: Final[Beside[bool]] = Beside()
 
 
 def takes_schema(llm: object) -> bool:
     """Tell whether a model's client is known to pass a schema on, and its provider takes it."""
-    return id(llm) not in _REFUSED and decoding_arguments(llm, {}) is not None
+    return decoding_arguments(llm, {}) is not None and not _REFUSED.get(llm)
 
 
 def remember_refusal(llm: object) -> None:
     """Remember that a model's provider turned out to take no schema."""
-    _REFUSED[id(llm)] = llm
+    _REFUSED.put(llm, value=True)
 
 
 def decoding_arguments(llm: object, schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -276,7 +274,7 @@ class RetryingOutputParser(BaseOutputParser):
 
         Args:
             output: The reply.
-            prompt: What the model was asked.
+            prompt: The model's prompt.
             prompt_args: The variables of the prompt, if it is a template.
 
         Raises:

@@ -17,9 +17,9 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.tools import ToolSelection
 
-from loopmend import Message, Reply
-from loopmend.mending import NativeCall
-from loopmend.traces.readers.values import finish_of
+from loopmend import Reply
+from loopmend.adapting import finish_of
+from loopmend.mending import Message, NativeCall
 
 __all__ = ["chat_messages", "core_messages", "reply_from", "told"]
 
@@ -84,6 +84,12 @@ def question_of(messages: Sequence[ChatMessage]) -> str:
     """Return what the user said last."""
     said = (m.content or "" for m in reversed(messages) if m.role is MessageRole.USER)
     return next(said, "")
+
+
+def has_calls(message: ChatMessage) -> bool:
+    """Tell whether a message calls tools, in a block or as older clients keep it."""
+    kept = message.additional_kwargs.get("tool_calls")
+    return bool(kept) or any(isinstance(block, ToolCallBlock) for block in message.blocks)
 
 
 def has_media(entries: Iterable[Any]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from contextvars import ContextVar
@@ -20,18 +19,15 @@ from loopmend import (
     Failure,
     FailurePattern,
     ReadingConfig,
-    Repair,
     ToolCall,
     Turn,
     read_turn,
 )
 from loopmend import FinalAnswer as Answer
-from loopmend._repr import written
+from loopmend.adapting import read_react, written
 from loopmend.contracts import ActionParseError, AgentAction, parse_action
 from loopmend.mending import correction
 from loopmend.reading import Toolbox
-from loopmend.reading.fitting import fit
-from loopmend.reading.written_calls import Call
 
 __all__ = [
     "REACT_READING",
@@ -50,17 +46,6 @@ _ANSWERS: Final = "(Implicit) I can answer without any more tools!"
 _CALLS: Final = "(Implicit) I need to use a tool to help me answer the question."
 _NO_INPUT: Final = ("", "None", "null")
 # Where the words before a call end and its wrapping begins.
-_NATIVE: Final = re.compile(r"^Action: ([^\n() ]+)[^\n]*\n+Action Input: ", re.MULTILINE)
-_DECODER: Final = json.JSONDecoder()
-_UNANSWERED: Final = frozenset({FailurePattern.NO_ACTION, FailurePattern.NARRATED})
-_UNREAD: Final = frozenset(
-    {
-        FailurePattern.BAD_ARGUMENTS,
-        FailurePattern.MALFORMED,
-        FailurePattern.MISSING_INPUT,
-        FailurePattern.UNKNOWN_TOOL,
-    }
-)
 _WRAPPING: Final = re.compile(r"```|<[\w|/]")
 _LABEL: Final = re.compile(r"\s*Thought\s*:\s*")
 # Phrases say nothing about actions. An action counts before an answer, as in LlamaIndex's own
@@ -102,7 +87,7 @@ class JsonActionStep(ActionReasoningStep):
 
 
 class TolerantReActOutputParser(ReActOutputParser):
-    r"""Reads what a ReAct agent's model really writes; a drop-in for `ReActOutputParser`.
+    r"""Reads what a ReAct model really writes; a drop-in replacement for `ReActOutputParser`.
 
     It reads calls in any dialect, needs no thought before an answer, and keeps the types of
     arguments. It refuses a reply that is empty or truncated, or that describes a call without
@@ -144,7 +129,7 @@ class TolerantReActOutputParser(ReActOutputParser):
         """
         here = reading.get()
         tools = self.toolbox if here is None else here.tools
-        turn = _as_native(output, read_turn(output, tools=tools, config=self._config), tools)
+        turn = read_react(output, tools, self._config)
         if here is not None:
             here.text, here.turn = output, turn
         return turn
@@ -277,59 +262,6 @@ def _failure(output: str, error: ActionParseError) -> Failure:
     calls = any(isinstance(action, ToolCall) for action in turn.actions)
     pattern = FailurePattern.MALFORMED if calls else FailurePattern.NO_ACTION
     return Failure(pattern, str(error), (0, len(output)))
-
-
-def _as_native(output: str, turn: Turn, tools: Toolbox | None) -> Turn:
-    """Return a call as LlamaIndex's own parser reads it, where that makes more of the input.
-
-    It takes the first word for the tool and the first object for the input, whatever stands around
-    it: `Action Input: QueryEngineTool({"input": "Oslo"})`.
-    """
-    if turn.failure is not None and turn.failure.pattern in _UNANSWERED:
-        return _native_answer(output) or turn
-    found = _NATIVE.search(output)
-    start = -1 if found is None else output.find("{", found.end())
-    if found is None or start < 0:
-        return turn
-    try:
-        given, end = _DECODER.raw_decode(output, start)
-    except (ValueError, RecursionError):
-        return turn
-    if not isinstance(given, dict) or not _left(turn, output[start:end]):
-        return turn
-    repairs: list[Repair] = []
-    call = fit(Call(found[1], given, (start, end)), tools, repairs)
-    if isinstance(call, Failure) or repairs or not _takes(tools, call):
-        return turn
-    repair = Repair("took the object out of the input", (start, end))
-    thought = turn.thought or output[: found.start()].strip() or None
-    return Turn((call,), thought, None, None, "repaired", (repair,), "react", (found.start(), end))
-
-
-def _native_answer(output: str) -> Turn | None:
-    """Return the answer that LlamaIndex's own parser reads: it need not stand at a line's start."""
-    thought = output.find("Thought:")
-    answer = output.find("Answer:", thought)
-    text = output[answer + len("Answer:") :].strip()
-    if thought < 0 or answer < 0 or "Action:" in output[:answer] or not text:
-        return None
-    said = output[thought + len("Thought:") : answer].strip()
-    return Turn((Answer(text),), said, dialect="react", span=(answer, len(output)))
-
-
-def _takes(tools: Toolbox | None, call: ToolCall) -> bool:
-    spec = None if tools is None else tools.find(call.name)
-    return spec is None or not spec.known or set(call.arguments) <= set(spec.parameters)
-
-
-def _left(turn: Turn, written: str) -> bool:
-    """Tell whether an object was not read as the input: nothing was, or a text that holds it."""
-    if turn.failure is not None:
-        return turn.failure.pattern in _UNREAD
-    calls = [action.arguments for action in turn.actions if isinstance(action, ToolCall)]
-    given: Any = calls[0] if len(calls) == len(turn.actions) == 1 else None
-    values = given.values() if isinstance(given, dict) else [given]
-    return any(isinstance(value, str) and written in value for value in values)
 
 
 def _words_before(turn: Turn, output: str) -> str:

@@ -24,8 +24,8 @@ from typing_extensions import override
 from workflows.events import StopEvent
 
 from llama_index_loopmend.runs import Run
-from loopmend.traces.kept import KeptTraces
-from loopmend.traces.trace import Trace
+from loopmend.adapting import KeptTraces
+from loopmend.traces import Limits, Trace
 
 __all__ = ["TraceRecorder", "record_traces"]
 
@@ -43,7 +43,7 @@ _STEPS: Final = _TOLD | {_PARSED, "aggregate_tool_results"}
 
 
 class TraceRecorder(KeptTraces):
-    """Keeps a trace of each run, and never breaks one: it logs its own errors, once.
+    """Keeps a trace of each run and never breaks a run: it logs its own errors once.
 
     `attach` records all runs of the process, `record_traces` those of a block.
 
@@ -191,7 +191,7 @@ class _RunSpans(BaseSpanHandler[BaseSpan]):
         name = _name(id)
         self._owners.pop(id, None)
         if name == _RUN and _is_agent(instance):
-            self._close(lambda run: run.cancelled() if result is None else run.see(result))
+            self._close(lambda run: run.fail(None) if result is None else run.see(result))
         elif name in _STEPS and (run := self._current()) is not None:
             if name in _TOLD:
                 run.see(result)
@@ -214,9 +214,11 @@ class _RunSpans(BaseSpanHandler[BaseSpan]):
         told = None if start is None else start.get("max_iterations")
         run = Run(
             id,
-            max_iterations=told or self._recorder.max_iterations or DEFAULT_MAX_ITERATIONS,
             question=asked if asked is None or isinstance(asked, str) else asked.content,
-            max_seconds=getattr(workflow, "_timeout", None),
+            limits=Limits(
+                told or self._recorder.max_iterations or DEFAULT_MAX_ITERATIONS,
+                getattr(workflow, "_timeout", None),
+            ),
             tools=_tools_of(workflow),
             parent=parent,
         )

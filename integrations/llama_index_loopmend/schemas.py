@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from llama_index.core.tools import FunctionTool, ToolMetadata
 
 from loopmend import ToolSpec
+from loopmend.adapting import require_several
 from loopmend.reading import Toolbox
 
 __all__ = ["StepTools", "agents_in", "cached_toolbox", "tool_spec", "tool_specs", "toolbox"]
@@ -48,9 +49,7 @@ def tool_specs(tools: Iterable[Any]) -> list[ToolSpec]:
     >>> [spec.name for spec in tool_specs([FunctionTool.from_defaults(search), "wiki", object()])]
     ['search', 'wiki']
     """
-    if isinstance(tools, (str, Mapping)):
-        msg = f"`tools` must be a collection of tools, not one {type(tools).__name__}"
-        raise TypeError(msg)
+    require_several(tools, "tools", "tools")
     return [spec for tool in tools if (spec := tool_spec(tool)) is not None]
 
 

@@ -1,40 +1,34 @@
-"""A step of an agent as its hooks see it: what they remember, and what the agent keeps of a run.
-
-LlamaIndex's agents keep a list of reasoning steps (ReAct) or of messages (the others) in the
-context's store, their scratchpad. An agent of another kind may keep none that we know of.
-"""
+"""A step of an agent as its hooks see it, and what they remember."""
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
 
-from llama_index.core.agent.react.types import (
-    ActionReasoningStep,
-    ObservationReasoningStep,
-    ResponseReasoningStep,
-)
-from llama_index.core.agent.workflow import AgentOutput, ToolCallResult
+from llama_index.core.agent.workflow import ToolCallResult
 from llama_index.core.agent.workflow.agent_context import AgentContext
 from llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
-from llama_index.core.memory import BaseMemory
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.memory import BaseMemory, Memory
 from llama_index.core.tools import AsyncBaseTool
-from typing_extensions import override
 from workflows.events import Event
 
+from llama_index_loopmend.facts import (
+    best_score,
+    failures_in_a_row,
+    found_in_blocks,
+    said_and_answered,
+)
 from llama_index_loopmend.hooks.protocol import StepHook
-from llama_index_loopmend.messages import core_messages, question_of
-from llama_index_loopmend.parsers import JsonActionStep, Reading
+from llama_index_loopmend.messages import question_of
+from llama_index_loopmend.parsers import Reading
 from llama_index_loopmend.schemas import agents_in, cached_toolbox
-from loopmend import Message
-from loopmend.mending import Form, NativeCall
+from llama_index_loopmend.scratchpads import scratchpad_of
+from loopmend.adapting import Beside, Issue, Notes
+from loopmend.mending import Form
 
-__all__ = ["AgentStep", "Beside", "Notes", "Scratchpad"]
-
-T = TypeVar("T")
+__all__ = ["AgentStep"]
 
 ASKED: Final = "asked"
 """Where an `AgentOutput` that no model was asked for tells the user's message."""
@@ -57,172 +51,9 @@ CALLS: Final = "current_tool_calls"
 NOTES_KEY: Final = "loopmend"
 """The key of the store that holds the notes; nothing else is written there."""
 
-_ISSUE: Final = "issue"
-
-
-class Beside(Generic[T]):
-    """Values beside objects of others that cannot be hashed, each as long as its object exists."""
-
-    def __init__(self) -> None:
-        self._held: dict[int, tuple[weakref.ref[Any], T]] = {}
-
-    def get(self, it: object) -> T | None:
-        """Return the value beside an object, or `None`."""
-        found = self._held.get(id(it))
-        return found[1] if found is not None and found[0]() is it else None
-
-    def kept(self, it: object, make: Callable[[], T]) -> T:
-        """Return the value beside an object, made if there is none."""
-        found = self.get(it)
-        if found is None:
-            self.put(it, found := make())
-        return found
-
-    def put(self, it: object, value: T) -> None:
-        """Keep a value beside an object."""
-        key = id(it)
-        self._held[key] = weakref.ref(it, lambda _: self._held.pop(key, None)), value
-
-
 # What went wrong at the end of the last run with a memory, and what hooks keep during a run.
-_last_runs: Final[Beside[Any]] = Beside()
+_last_runs: Final[Beside[Issue]] = Beside()
 _runs: Final[Beside[dict[Any, Any]]] = Beside()
-
-
-class Notes:
-    """The notes of one context: `kept` for good, and `turn` until the user's next message.
-
-    >>> notes = Notes({"kept": {"issue": {"pattern": "empty", "streak": 2}}})
-    >>> notes.issue, notes.turn
-    (('empty', 2), {})
-    """
-
-    def __init__(self, stored: object = None) -> None:
-        data: dict[str, Any] = stored if isinstance(stored, dict) else {}
-        kept, turn = data.get("kept"), data.get("turn")
-        self.kept: dict[str, Any] = dict(kept) if isinstance(kept, dict) else {}
-        self.turn: dict[str, Any] = dict(turn) if isinstance(turn, dict) else {}
-        self.before = dict(self.kept), dict(self.turn)
-
-    def note_issue(self, pattern: str | None) -> None:
-        """Note what was wrong with a reply that could not be mended, or that it was fine."""
-        if pattern is not None:
-            self.kept[_ISSUE] = {"pattern": pattern, "streak": self.issue[1] + 1}
-        elif _ISSUE in self.kept:
-            del self.kept[_ISSUE]
-
-    @property
-    def issue(self) -> tuple[str | None, int]:
-        """What was wrong with the latest reply, and how often in a row it could not be mended."""
-        held = self.kept.get(_ISSUE)
-        return (held["pattern"], held["streak"]) if isinstance(held, dict) else (None, 0)
-
-
-class Scratchpad:
-    """Messages, as `FunctionAgent` and `CodeActAgent` keep them."""
-
-    def __init__(self, key: str | None, form: Form = "native") -> None:
-        self.key = key
-        """Where in the context's store it is kept; `None` if nowhere that we know of."""
-        self.form = form
-        """How the agent asks for calls."""
-
-    def correction(self, words: str) -> Any:
-        """Return the entry of what the model is told when it is asked again."""
-        return ChatMessage(role=MessageRole.USER, content=words)
-
-    def entries(self, output: AgentOutput, thought: str) -> list[Any]:  # noqa: ARG002 - others do
-        """Return what the agent would have noted of an output."""
-        return [output.response]
-
-    def core(self, entries: Sequence[Any]) -> list[Message]:
-        """Return the entries as the core's messages."""
-        return core_messages(entries)
-
-    def messages(self, entries: Sequence[Any]) -> list[ChatMessage]:
-        """Return the entries as messages, without calls that nobody answered."""
-        seen: list[ChatMessage] = list(entries)
-        while seen and _has_calls(seen[-1]):
-            seen.pop()
-        return seen
-
-    def after_result(self, entries: Sequence[Any]) -> bool:
-        """Tell whether a tool's result came last, so that saying nothing is a way to finish.
-
-        For a ReAct agent it is none: a form was asked for.
-        """
-        return bool(entries) and getattr(entries[-1], "role", None) == MessageRole.TOOL
-
-
-class _CorrectionStep(ObservationReasoningStep):
-    """What the model is told about a refused reply; kept only while it is asked again."""
-
-    @override
-    def get_content(self) -> str:
-        """Return it as the model is shown it: the user's words, not a tool's."""
-        return self.observation
-
-
-class ReasoningPad(Scratchpad):
-    """Reasoning steps, as `ReActAgent` keeps them."""
-
-    @override
-    def correction(self, words: str) -> Any:
-        return _CorrectionStep(observation=words)
-
-    @override
-    def entries(self, output: AgentOutput, thought: str) -> list[Any]:
-        if not output.tool_calls:
-            said = output.response.content or ""
-            return [ResponseReasoningStep(thought=thought, response=said)]
-        return [
-            JsonActionStep(thought=thought, action=c.tool_name, action_input=c.tool_kwargs)
-            for c in output.tool_calls
-        ]
-
-    @override
-    def core(self, entries: Sequence[Any]) -> list[Message]:
-        """Return actions as calls and observations as their results."""
-        found: list[Message] = []
-        open_calls: list[str] = []  # several actions may come before their observations
-        for at, entry in enumerate(entries):
-            if isinstance(entry, ActionReasoningStep):
-                open_calls.append(str(at))
-                call = NativeCall(entry.action, entry.action_input, str(at))
-                found.append(Message("assistant", calls=(call,)))
-            elif isinstance(entry, ObservationReasoningStep):
-                id = open_calls.pop(0) if open_calls else None
-                found.append(Message("tool", str(entry.observation), call_id=id))
-            else:
-                found.append(Message("assistant", entry.get_content()))
-        return found
-
-    @override
-    def messages(self, entries: Sequence[Any]) -> list[ChatMessage]:
-        """Return all steps as one message, as `ReActAgent` writes them to memory."""
-        seen = list(entries)
-        while seen and isinstance(seen[-1], ActionReasoningStep):
-            seen.pop()
-        told = "\n".join(step.get_content() for step in seen)
-        return [ChatMessage(role=MessageRole.ASSISTANT, content=told)] if told else []
-
-
-def scratchpad_of(agent: object) -> Scratchpad:
-    """Return how an agent keeps what it did, told by the fields that LlamaIndex's agents have."""
-    held = vars(agent) if hasattr(agent, "__dict__") else {}
-    if "reasoning_key" in held:
-        return _pad(held["reasoning_key"], "react")
-    return _pad(held.get("scratchpad_key"), "code" if "code_execute_fn" in held else "native")
-
-
-@lru_cache(maxsize=256)
-def _pad(key: str | None, form: Form) -> Scratchpad:
-    return (ReasoningPad if form == "react" else Scratchpad)(key, form)
-
-
-def _has_calls(message: ChatMessage) -> bool:
-    kept = message.additional_kwargs.get("tool_calls")
-    return bool(kept) or any(isinstance(block, ToolCallBlock) for block in message.blocks)
 
 
 class AgentStep:
@@ -232,7 +63,10 @@ class AgentStep:
     'A step that is being taken'
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the agent's own signature, and whose step it is
+    handoff = HANDOFF
+    """The tool to hand over with, should there be one."""
+
+    def __init__(  # noqa: PLR0913, PLR0915, PLR0917 - the agent's own signature, and whose step it is
         self,
         agent: BaseWorkflowAgent,
         ctx: AgentContext,
@@ -275,7 +109,7 @@ class AgentStep:
         self.told: list[str] = []
         """What hooks tell the model in this step, in the system's name."""
         self.refused: list[dict[str, str]] = []
-        """The replies that were refused in this step: `text`, and why in `message`."""
+        """The replies that were refused in this step, as a trace tells of them."""
         self.iteration: int = stored.get(COUNT) or 0
         """How many steps this run has taken."""
         self.max_iterations: int | None = stored.get("max_iterations")
@@ -292,6 +126,22 @@ class AgentStep:
         """The calls of this run with their results, oldest first."""
         self.toolbox = cached_toolbox(tools)
         """The available tools, as the core knows them."""
+        self.mcp_tools = self.toolbox.mcp
+        """Whether some are of an MCP server."""
+        self.tool_count = len(tools)
+        """How many there are."""
+        self.about = agent.description
+        """What the agent does."""
+        self.streams = agent.streaming
+        """Whether the model streams."""
+        self.model: object = agent.llm
+        """Whom the agent asks."""
+        self.form: Form = self.pad.form
+        """How the model is asked to write."""
+        self.turn = self.notes.turn
+        """What hooks remember until the user's next message, as plain data."""
+        self.authority: object = self.state.get("authority")
+        """Who the user is, as the workflow's state says."""
 
     @cached_property
     def roster(self) -> Mapping[str, str]:
@@ -306,6 +156,52 @@ class AgentStep:
             for name in self.stored.get("agents") or ()
             if name != self.agent_name and (allowed is None or name in allowed)
         }
+
+    @cached_property
+    def failures_in_a_row(self) -> int:
+        """How many of the latest tool results are errors."""
+        return failures_in_a_row(self.results)
+
+    @cached_property
+    def best_score(self) -> float | None:
+        """The best similarity of the latest retrieval."""
+        return best_score(self.results)
+
+    @property
+    def issue(self) -> Issue:
+        """What was wrong with the latest reply, and how often in a row."""
+        return self.notes.issue
+
+    @cached_property
+    def window(self) -> int | None:
+        """How many tokens the model can see."""
+        return self.agent.llm.metadata.context_window
+
+    @property
+    def memory_look(self) -> Callable[[], Awaitable[str | None]] | None:
+        """What asks the memory's blocks, if it has some."""
+        memory = self.memory
+        if not isinstance(memory, Memory) or not memory.memory_blocks:
+            return None
+        return lambda: found_in_blocks(memory, self.user_text, self.shown())
+
+    def conversation(self) -> tuple[list[str], list[str]]:
+        """Return what the user said and what was answered, oldest first."""
+        users, replies = said_and_answered(self.messages)
+        # LlamaIndex writes the workflow's state into the latest message.
+        return [*users[:-1], self.user_text], replies
+
+    def shown(self) -> list[str]:
+        """Return the texts that the model is about to see, without the scratchpad's."""
+        return [message.content or "" for message in self.messages]
+
+    def seen(self) -> list[str]:
+        """Return all texts that the model is about to see."""
+        return [*self.shown(), *(m.content or "" for m in self.pad.messages(self.held))]
+
+    def refuse(self, text: str, message: str) -> None:
+        """Note a reply that was refused, and why."""
+        self.refused.append({"text": text, "message": message, "agent": self.agent_name})
 
     def tell(self, event: Event) -> None:
         """Stream an event; outside of a run nobody sees it."""
@@ -322,9 +218,7 @@ class AgentStep:
         What a run that failed left behind, its reasoning and its calls, is taken away, unless the
         hooks only look on.
         """
-        self.notes.turn = {}
-        if not self.notes.kept and (issue := _last_runs.get(self.memory)) is not None:
-            self.notes.kept[_ISSUE] = issue
+        self.notes.begin(_last_runs.get(self.memory))
         acts = any(hook.acts for hook in self.hooks)
         if acts and self.held:
             self.held = []
@@ -335,12 +229,10 @@ class AgentStep:
 
     async def remember(self) -> None:
         """Write the notes to the context if there is anything new."""
-        kept, turn = self.notes.kept, self.notes.turn
-        before = self.notes.before
-        if kept.get(_ISSUE) != before[0].get(_ISSUE):
-            _last_runs.put(self.memory, kept.get(_ISSUE))
-        if (kept, turn) != before:
-            await self.store.set(NOTES_KEY, {"kept": dict(kept), "turn": dict(turn)})
+        if self.notes.issue_changed:
+            _last_runs.put(self.memory, self.notes.issue)
+        if (new := self.notes.new()) is not None:
+            await self.store.set(NOTES_KEY, new)
 
     async def count_answer(self) -> None:
         """Let an answer count in the last iteration: LlamaIndex looks at the cap first."""

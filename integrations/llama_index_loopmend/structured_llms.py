@@ -22,7 +22,7 @@ from llama_index_loopmend.mending import Exchange, takes_schema
 from llama_index_loopmend.messages import reply_from
 from llama_index_loopmend.value_parsers import PydanticOutputParser
 from loopmend import Ask, JsonReader, Reply, RetryPolicy
-from loopmend._waiting import at_once, each_at_once
+from loopmend.adapting import at_once, each_at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 
 if TYPE_CHECKING:
@@ -186,6 +186,11 @@ def _mended(kind: Any) -> Any:
         _reply_parser: BaseOutputParser | None = PrivateAttr(default=None)
         _failed: Exception | None = PrivateAttr(default=None)
 
+        def __reduce__(self) -> Any:
+            plain = self.model_copy()
+            plain.__class__ = kind
+            return _with, (plain, self._retry_policy, self._reply_parser)
+
     Mended.__name__ = Mended.__qualname__ = f"Mended{kind.__name__}"
     Mended.__doc__ = kind.__doc__
     return Mended
@@ -206,32 +211,35 @@ def _predicts_by_itself(kind: Any) -> bool:
 
 def with_parsing_retry(
     llm: LLMT,
-    parser: BaseOutputParser | None = None,
+    parser: Any = None,
     *,
     max_retries: int = MAX_NORMALIZATION_RETRIES,
     constrain: Constrain = "retry",
 ) -> LLMT:
-    """Return an LLM that works like yours, but asks again for values that do not fit.
+    """Return an LLM that works like yours, but asks again if a value does not fit.
 
-    `structured_predict`, `as_structured_llm` and their async and streaming twins read what models
-    really write, and correct the model if that holds no value of the schema. With a parser, `chat`
-    and `achat` correct the model until the parser takes its reply, so that a program which has
-    that parser asks again. Everything else is as it was. It is of your model's class and has all
-    its attributes; yours stays as it is. A stream yields partial values of a class of its own, and
-    at last the whole value of yours.
+    `structured_predict`, `as_structured_llm` and their async and streaming versions read what a
+    model really writes, and correct it if its reply contains no value of the schema. With a parser,
+    `chat` and `achat` correct the model until the parser accepts its reply, so a program with that
+    parser asks again. Everything else works as before. It has your model's class and attributes;
+    your model stays as it is. A stream yields partial values of another class, and finally the
+    whole value of your class.
 
     Args:
         llm: Any LlamaIndex LLM.
-        parser: The parser of the program that the LLM is for; then it has to be a chat model.
+        parser: The parser of the program that the LLM is for, or a schema of the value you want: a
+            pydantic model, or any other that `PydanticOutputParser` takes; then the LLM has to be
+            a chat model.
         max_retries: The maximum number of retries.
         constrain: When to have the provider decode by the JSON schema of the value, if it can: from
-            the first retry on, always or never. A client that does so by itself does it always; one
-            that predicts values in a way of its own that we do not know is returned as it is.
+            the first retry on, always or never. Some clients always do so by themselves; a client
+            that predicts values in its own, unknown way is returned unchanged.
 
     Raises:
-        TypeError: `llm` is not a LlamaIndex LLM, or `max_retries` is not an `int`.
-        ValueError: `max_retries` is negative, `constrain` is unknown, or `llm` only completes text
-            although a parser is to judge it.
+        TypeError: `llm` is not a LlamaIndex LLM, `parser` is neither parser nor schema, or
+            `max_retries` is not an `int`.
+        ValueError: `max_retries` is negative, `constrain` is unknown, or you passed a parser and
+            `llm` only completes text.
 
     >>> from llama_index.core.prompts import PromptTemplate
     >>> from llama_index_loopmend.testing import ScriptedLLM
@@ -250,6 +258,8 @@ def with_parsing_retry(
     if parser is not None and not llm.metadata.is_chat_model:
         msg = "`llm` must be a chat model: one that only completes text cannot be corrected"
         raise ValueError(msg)
+    if parser is not None and not isinstance(parser, BaseOutputParser):
+        parser = PydanticOutputParser(parser)
     policy = RetryPolicy(max_retries, constrain=constrain)
     if not isinstance(llm, StructuredRetry) and _predicts_by_itself(type(llm)):
         if not takes_schema(llm) and parser is None:

@@ -52,9 +52,9 @@ def call(name: str, _id: str = "call_1", /, **arguments: Any) -> ChatMessage:
 
 
 class ScriptedLLM(FunctionCallingLLM):
-    """Replies with one line of a script after another, and remembers what it was asked.
+    """Replies with the next line of its script, and records what it was asked.
 
-    It can call tools, streams in small chunks, and is really async.
+    It can call tools, streams in small chunks, and is truly async.
 
     >>> llm = ScriptedLLM(script=["Hello!"])
     >>> llm.chat([ChatMessage(content="Hi")]).message.content, llm.asked[0][0].content
@@ -64,13 +64,13 @@ class ScriptedLLM(FunctionCallingLLM):
     script: Sequence[Any]
     """The lines: each a text, a message, an exception to raise, or a function of the messages."""
     repeat: bool = False
-    """Whether to start again at the end of the script instead of failing."""
+    """Whether to start over at the end of the script instead of failing."""
     raw: Any = None
-    """What the provider sends along, such as `{"usage": {…}}`."""
+    """What the provider adds to a reply, such as `{"usage": {…}}`."""
     pause: float = 0.0
     """How many seconds pass between two chunks of an async stream."""
     schema_argument: Literal["format", "response_format"] | None = None
-    """How its client takes a JSON schema to decode by; `None` if it takes none."""
+    """The argument in which its client takes a JSON schema; `None` if it takes none."""
     refuses: bool = False
     """Whether the provider refuses a schema, as servers without support do."""
 

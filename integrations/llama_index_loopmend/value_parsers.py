@@ -28,7 +28,7 @@ class _Described:
 
 
 class PydanticOutputParser(LlamaIndexParser[Any]):
-    r"""LlamaIndex's `PydanticOutputParser`, but it reads what models really write.
+    r"""Like LlamaIndex's `PydanticOutputParser`, but reads what models really write.
 
     It takes the same arguments and tells the model the same. Besides pydantic models it takes every
     other schema that `read_json` takes. A value that stops in the middle is an error.
@@ -62,9 +62,9 @@ class PydanticOutputParser(LlamaIndexParser[Any]):
             TypeError: `output_cls` describes no type.
         """
         self.wanted = schema_of(output_cls)
-        """What the value has to be, in the core's form."""
+        """The value's schema, in the core's form."""
         self.config = ReadingConfig(strict=strict)
-        """How it reads."""
+        """How to read."""
         self._given = output_cls
         described: Any = _Described(self.wanted or Schema(None, {}))
         super().__init__(described, excluded_schema_keys_from_format, pydantic_format_tmpl)

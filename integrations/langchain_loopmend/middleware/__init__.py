@@ -3,7 +3,7 @@
 Install it with `pip install "loopmend[agents]"`.
 """
 
-from loopmend._extras import require_extra
+from loopmend.adapting import require_extra
 
 require_extra("langchain.agents", extra="agents", needed_by="langchain_loopmend.middleware")
 

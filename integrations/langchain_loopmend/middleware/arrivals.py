@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
@@ -15,10 +16,23 @@ from typing_extensions import override
 
 from langchain_loopmend.messages import is_whole
 
-__all__ = ["Arrived", "as_it_arrived", "listen", "listened", "may_stream"]
+__all__ = ["Arrived", "as_it_arrived", "listen", "listened", "may_stream", "replied"]
 
-Arrived = dict[int, list[str]]
-"""The pieces of the arguments of each call, by its number."""
+
+@dataclass(slots=True)
+class _Streamed:
+    """What arrived of one run of a model."""
+
+    ids: set[str | None] = field(default_factory=set)
+    """What its message is called, as far as the pieces say."""
+    pieces: dict[int, list[str]] = field(default_factory=dict)
+    """The pieces of the arguments of each call, by its number."""
+    reply: AIMessage | None = None
+    """What came of it in the end."""
+
+
+Arrived = dict[str, _Streamed]
+"""What arrived of each run, by its id: other middleware may call models, too, or call one again."""
 
 _arrived: Final[ContextVar[Arrived | None]] = ContextVar("loopmend_arrived", default=None)
 
@@ -33,15 +47,27 @@ class _Listener(BaseCallbackHandler):
     ignore_chat_model = True  # else each question would be written out for it as one text
 
     @override
-    def on_llm_new_token(self, token: Any, *, chunk: Any = None, **kwargs: Any) -> None:
+    def on_llm_new_token(
+        self, token: Any, *, chunk: Any = None, run_id: Any = None, **kwargs: Any
+    ) -> None:
+        message: Any = getattr(chunk, "message", None)
         arrived = _arrived.get()
-        pieces = getattr(getattr(chunk, "message", None), "tool_call_chunks", None)
+        pieces = getattr(message, "tool_call_chunks", None)
         if arrived is None or not pieces:
             return
+        run = arrived.setdefault(str(run_id), _Streamed())
+        run.ids.add(message.id)
         for piece in pieces:
             number = piece.get("index")
-            known = arrived.setdefault(number if isinstance(number, int) else len(arrived), [])
-            known.append(piece.get("args") or "")
+            place = number if isinstance(number, int) else len(run.pieces)
+            run.pieces.setdefault(place, []).append(piece.get("args") or "")
+
+    @override
+    def on_llm_end(self, response: Any, *, run_id: Any = None, **kwargs: Any) -> None:
+        arrived = _arrived.get()
+        if arrived is not None:
+            reply = response.generations[0][0].message
+            arrived.setdefault(str(run_id), _Streamed()).reply = reply
 
 
 _LISTENER: Final = _Listener()
@@ -71,6 +97,11 @@ def may_stream(model: Any) -> bool:
     return any(hasattr(handler, "tap_output_iter") for handler in handlers)
 
 
+def _is_of(message: str | None, id: str, run: _Streamed) -> bool:
+    """Tell whether a message came of a run: LangChain names it so if the provider does not."""
+    return message is not None and (message in run.ids or id in message)
+
+
 @contextmanager
 def listen() -> Iterator[Arrived]:
     """Collect what arrives while a model is called in this context."""
@@ -82,9 +113,19 @@ def listen() -> Iterator[Arrived]:
         _arrived.reset(token)
 
 
+def replied(arrived: Arrived) -> AIMessage | None:
+    """Return what came of the latest run that came to an end."""
+    return next((run.reply for run in reversed(arrived.values()) if run.reply is not None), None)
+
+
 def as_it_arrived(reply: AIMessage, arrived: Arrived) -> AIMessage:
-    """Return the reply with those calls marked as invalid whose arguments did not arrive whole."""
-    given = ["".join(arrived[number]) for number in sorted(arrived)]
+    """Return the reply with those calls marked as invalid whose arguments did not arrive whole.
+
+    What came of any other run is no part of it.
+    """
+    runs = [run for id, run in arrived.items() if _is_of(reply.id, id, run)]
+    pieces = runs[0].pieces if len(runs) == 1 else {}
+    given = ["".join(pieces[number]) for number in sorted(pieces)]
     if len(given) != len(reply.tool_calls) or all(map(is_whole, given)):
         return reply
     pairs = list(zip(reply.tool_calls, given, strict=True))

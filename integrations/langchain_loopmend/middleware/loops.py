@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
-from typing import Annotated, Any, Final, NamedTuple, TypedDict
+from typing import Annotated, Any
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import (
@@ -27,7 +27,7 @@ from langchain_loopmend.middleware.model_calls import (
     Result,
 )
 from loopmend import LoopPolicy, StopReason
-from loopmend._arguments import require_int
+from loopmend.adapting import Pace, is_cap_sentence, is_last_round, paced, require_int
 from loopmend.mending import (
     CapError,
     MadeCalls,
@@ -39,21 +39,8 @@ from loopmend.mending import (
     calls_of,
     check_on_cap,
 )
-from loopmend.traces.stop import is_cap_sentence
 
 __all__ = ["CapAnswerMiddleware", "LoopGuardMiddleware", "LoopGuardState"]
-
-_SHORTEST_ROUND: Final = 2
-"""A model's node and a node of tools."""
-
-
-class _Pace(TypedDict):
-    """How fast a run uses up its steps."""
-
-    left: int
-    """How many steps are left, without those after the answer."""
-    round: int
-    """How many steps the graph takes from one call of the model to the next, at most."""
 
 
 class LoopGuardState(AgentState[Any]):
@@ -63,21 +50,21 @@ class LoopGuardState(AgentState[Any]):
     """
 
     loop_guard: NotRequired[Annotated[MadeCalls, PrivateStateAttr]]
-    loop_guard_pace: NotRequired[Annotated[_Pace, UntrackedValue, PrivateStateAttr]]
+    loop_guard_pace: NotRequired[Annotated[Pace, UntrackedValue, PrivateStateAttr]]
     loop_guard_left: NotRequired[Annotated[int, PrivateStateAttr, RemainingStepsManager]]
 
 
 class LoopGuardMiddleware(ModelCallMiddleware[LoopGuardState]):
-    """Tells a model that it is going in circles, and answers from what was found at the step limit.
+    """Warns a model that goes in circles, and answers from the results so far at the step limit.
 
     It counts the calls since the user's last message, including those that a summary removed from
     the conversation: the same call with the same result, a tool that keeps failing, agents that
     hand the work back and forth. The model sees the warning, but the conversation does not keep it.
 
-    When the run has only one call of the model left before its `recursion_limit`, the model is told
-    to answer. If it makes calls instead, an answer from what was found takes their place. loopmend
-    marks what it answers in the model's place, and every call has its result, so the history stays
-    valid.
+    When only one model call is left before the `recursion_limit`, the guard tells the model to
+    answer. If the model calls tools instead, an answer from the results so far replaces the calls.
+    loopmend marks an answer that it gives in the model's place, and every call has its result, so
+    the history stays valid.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -127,15 +114,20 @@ class LoopGuardMiddleware(ModelCallMiddleware[LoopGuardState]):
         super().__init__()
         check_on_cap(on_cap)
         self._policy = LoopPolicy(warn_after, stop_after, window, exclude_tools)
-        require_int(steps_after, "steps_after")
+        require_int(steps_after, "steps_after", 0)
         self._answers = on_cap == "answer"
         self._steps_after = steps_after
 
     @override
     async def _around(self, request: ModelRequest[Any], handler: Handler, *, waits: bool) -> Result:
-        seen = _seen(request, self._policy.window, self._steps_after)
-        calls, asked = calls_of(seen.made), seen.made["asked"]
-        is_last = self._answers and seen.is_last()
+        state: Any = request.state
+        # The state's messages: other middleware may have changed the request's for this one call.
+        messages = state.get("messages") or request.messages
+        made = made_in(messages, state.get("loop_guard"), self._policy.window)
+        calls, asked = calls_of(made), made["asked"]
+        left = state.get("loop_guard_left", sys.maxsize) - self._steps_after
+        pace = paced(left, state.get("loop_guard_pace"))
+        is_last = self._answers and is_last_round(pace)
         decision = self._policy.decide(calls, asked)
         if isinstance(decision, Stop):
             answer = ended_by(StopReason.MAX_ITERATIONS, decision.content)
@@ -148,43 +140,15 @@ class LoopGuardMiddleware(ModelCallMiddleware[LoopGuardState]):
         response: Response = await handler(request) if waits else handler(request)
         if not _calls(response):
             return response
-        if is_last and _goes_on(response, seen.pace, request):
+        if is_last and _goes_on(response, pace, request):
             cap = answer_at_cap(calls)
             return ModelResponse(result=[ended_by(StopReason(cap.reason), cap.content)])
-        update = {"loop_guard": seen.made, "loop_guard_pace": seen.pace}
+        update = {"loop_guard": made, "loop_guard_pace": pace}
         command: Command[Any] = Command(update=update)
         return ExtendedModelResponse(model_response=response, command=command)
 
 
-class _Seen(NamedTuple):
-    """What the guard sees before a call of the model."""
-
-    made: MadeCalls
-    pace: _Pace
-
-    def is_last(self) -> bool:
-        """Tell whether the run would be out of steps before the model could answer once more.
-
-        A round is tools, what runs before the model, the model, and what runs after it. LangGraph
-        raises unless a step is left over after an answer. How a round splits up is not known here:
-        all of it but tools and model may come after the model.
-        """
-        left, longest = self.pace["left"], self.pace["round"]
-        return left - longest < longest - 1
-
-
-def _seen(request: ModelRequest[Any], window: int, steps_after: int) -> _Seen:
-    state: Any = request.state
-    # The state's messages: other middleware may have changed the request's for this one call.
-    messages = state.get("messages") or request.messages
-    made = made_in(messages, state.get("loop_guard"), window)
-    left: int = state.get("loop_guard_left", sys.maxsize) - steps_after
-    first: _Pace = {"left": left, "round": _SHORTEST_ROUND}
-    before: _Pace = state.get("loop_guard_pace", first)
-    return _Seen(made, {"left": left, "round": max(before["round"], before["left"] - left)})
-
-
-def _goes_on(response: Response, pace: _Pace, request: ModelRequest[Any]) -> bool:
+def _goes_on(response: Response, pace: Pace, request: ModelRequest[Any]) -> bool:
     """Tell whether a response makes calls for which there are not enough steps."""
     if response.structured_response is not None:
         return False
@@ -203,11 +167,11 @@ def _calls(response: Response) -> list[Any]:
 
 
 class CapAnswerMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
-    """Answers from what was found where LangChain's own limits end a run.
+    """Answers from the results so far when LangChain's own limits end a run.
 
     `ModelCallLimitMiddleware` and `ToolCallLimitMiddleware` end it with a sentence such as "Model
-    call limits exceeded: run limit (5/5)". This middleware puts an answer in its place, made from
-    what the calls since the user's last message found and marked as loopmend's.
+    call limits exceeded: run limit (5/5)". This middleware replaces it with an answer from the
+    results of the calls since the user's last message, and marks that answer as loopmend's.
 
     `LoopGuardMiddleware` does the same for the `recursion_limit`. If you use both, give it
     `steps_after=1`, because this one takes a step after the answer.
@@ -223,13 +187,13 @@ class CapAnswerMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
         >>> model = ScriptedChatModel(script=[call("search", query="Oslo")])
         >>> agent = create_agent(model, [search], middleware=limits)
         >>> print(agent.invoke({"messages": [("user", "Where is Oslo?")]})["messages"][-1].content)
-        Stopped: the run reached its limit of calls. Results so far: search(Oslo): in Norway
+        Stopped: the run reached its call limit. Results so far: search(Oslo): in Norway
     """
 
     state_schema = LoopGuardState
 
     def __init__(self, *, on_cap: OnCap = "answer") -> None:
-        """Say what to do.
+        """Set what to do at the limit.
 
         Args:
             on_cap: `"answer"` from what was found, or `"raise"` a `loopmend.mending.CapError`.
@@ -247,7 +211,7 @@ class CapAnswerMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
         if not messages or not _is_limits(messages[-1]):
             return None
         made = made_in(messages, state.get("loop_guard"))
-        answer = answer_at_cap(calls_of(made), "its limit of calls")
+        answer = answer_at_cap(calls_of(made), "its call limit")
         if self._raises:
             raise CapError(answer)
         said = ended_by(StopReason(answer.reason), answer.content)

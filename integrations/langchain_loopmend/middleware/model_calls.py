@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Coroutine
-from operator import is_
 from typing import Any, TypeVar, Union
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from typing_extensions import override
 
-from loopmend._waiting import at_once
+from loopmend.adapting import at_once
 
-__all__ = ["Handler", "ModelCallMiddleware", "Once", "Response", "Result"]
+__all__ = ["Handler", "ModelCallMiddleware", "Response", "Result"]
 
 Response = ModelResponse[Any]
 Result = Union[ModelResponse[Any], ExtendedModelResponse[Any]]
@@ -40,20 +39,3 @@ class ModelCallMiddleware(AgentMiddleware[S, Any, Any]):
         self, request: ModelRequest[Any], handler: Handler, *, waits: bool
     ) -> Coroutine[Any, Any, Result]:
         """Call the model, or answer in its place."""
-
-
-class Once:
-    """What is made of something, kept from one call to the next as long as that is the same."""
-
-    def __init__(self, make: Callable[..., Any]) -> None:
-        self._make = make
-        # In one piece: other threads may change it meanwhile.
-        self._last: tuple[tuple[Any, ...], Any] = (), None
-
-    def get(self, *given: Any) -> Any:
-        """Return what is made of these objects, the same as last time if they are."""
-        known, made = self._last
-        if len(known) != len(given) or not all(map(is_, known, given)) or not given:
-            made = self._make(*given)
-            self._last = given, made
-        return made

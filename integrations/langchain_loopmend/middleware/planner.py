@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import takewhile
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from langchain.agents.middleware import AgentState, hook_config
 from langchain.agents.middleware.types import ModelRequest, OmitFromInput
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.messages import ended_by, reply_of, text_of
+from langchain_loopmend.messages import ended_by, said_by
 from langchain_loopmend.middleware.model_calls import Handler, ModelCallMiddleware, Result
-from loopmend import Planner, ReadingConfig, StopReason
+from loopmend import Planner, StopReason
+from loopmend.adapting import observe_messages
 from loopmend.contracts import PlannedAction, TaskStateInput, to_data
-from loopmend.planning import observe_conversation
 
 __all__ = ["PlannerMiddleware", "PlannerState"]
 
 Observe = Callable[[Any, Runtime[Any]], TaskStateInput]
-
-_QUIET: Final = ReadingConfig(detect_signals=False)
 
 
 class PlannerState(AgentState[Any]):
@@ -32,7 +29,7 @@ class PlannerState(AgentState[Any]):
 
 
 class PlannerMiddleware(ModelCallMiddleware[PlannerState]):
-    """Plans what should happen next before each model call, and acts on the plan.
+    """Plans the next step before each model call, and acts on the plan.
 
     A blocker, such as an open circuit breaker, ends the run with an answer and without a model
     call. Hints against repetition and after protocol issues go into the model's system message.
@@ -67,8 +64,8 @@ class PlannerMiddleware(ModelCallMiddleware[PlannerState]):
         """Set what the planner knows and may do.
 
         Args:
-            observe: Returns what the host knows, from the state and the runtime; by default
-                what the messages tell, see `observe_conversation`.
+            observe: Returns the host's knowledge, from the state and the runtime; by default
+                it comes from the messages, see `loopmend.planning.observe_conversation`.
             inject: Whether hints reach the model.
             block: Whether a blocker ends the run.
             planner: Your own planner, such as one with your rules; its advice is followed.
@@ -123,27 +120,4 @@ def _with_hints(told: SystemMessage | None, hints: list[str]) -> SystemMessage:
 
 def _from_messages(state: Any, runtime: Runtime[Any]) -> TaskStateInput:  # noqa: ARG001 - a hook
     """Return what the messages tell; an agent of this kind has tools as a rule."""
-    messages = state["messages"]
-    users = [text_of(m) for m in messages if isinstance(m, HumanMessage)]
-    replies = [m for m in messages if isinstance(m, AIMessage) and not m.tool_calls]
-    broken = _broken_in_a_row(messages)
-    return observe_conversation(
-        users,
-        [text_of(reply) for reply in replies],
-        tool_count=1,
-        previous_turn_had_protocol_issues=broken > 0,
-        # Each reply but the first of them came after a correction.
-        normalization_retry_streak=max(broken - 1, 0),
-    )
-
-
-def _broken_in_a_row(messages: list[Any]) -> int:
-    """Return how many of the latest replies broke the protocol; a tool's result ends the row."""
-    spoken = (m for m in reversed(messages) if isinstance(m, (AIMessage, ToolMessage)))
-    return sum(1 for _ in takewhile(_is_broken, spoken))
-
-
-def _is_broken(message: AIMessage | ToolMessage) -> bool:
-    if not isinstance(message, AIMessage):
-        return False
-    return reply_of(message).read(None, "native", _QUIET).failure is not None
+    return observe_messages(map(said_by, state["messages"]), tool_count=1)

@@ -12,13 +12,13 @@ from typing_extensions import override
 
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, Proceed, StepHook
 from llama_index_loopmend.steps import HANDOFF, AgentStep
-from loopmend import LoopPolicy, StopReason, read_response
+from loopmend import LoopPolicy, StopReason
+from loopmend.adapting import answer_said_at_cap
 from loopmend.mending import (
     CallResult,
     Nudge,
     OnCap,
     Stop,
-    answer_at_cap,
     ask_before_cap,
     check_on_cap,
 )
@@ -30,11 +30,11 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class LoopGuardHook(StepHook):
-    """Warns, and stops if you want, a model that keeps making the same call with the same result.
+    """Warns a model that repeats a call with the same result, and stops it if you want.
 
     It counts the calls since the user's last message. The model sees the warning, but the
-    conversation does not keep it. In the last step that a run may take, it tells the model so; if
-    the model still does not answer, the run ends with an answer from what was found, where
+    conversation does not keep it. In the last step that a run may take, it tells the model to
+    answer; if the model still does not, the run ends with an answer from the results so far, where
     LlamaIndex raises an error.
 
     >>> LoopGuardHook(warn_after=2, stop_after=3, on_cap="raise").on_cap
@@ -71,7 +71,9 @@ class LoopGuardHook(StepHook):
     @override
     async def before(self, step: AgentStep) -> Before:
         """Go on, warn the model, or answer in its place."""
-        decision = self._policy.decide(_calls(step.results[-self._policy.window :]), step.user_text)
+        made = _calls(step.results[-self._policy.window :])
+        label = "Answer" if step.pad.form == "react" else ""
+        decision = self._policy.decide(made, step.user_text, answer_label=label)
         if isinstance(decision, Stop):
             return Answer(decision.content)
         notes = [decision.content] if isinstance(decision, Nudge) else []
@@ -113,8 +115,4 @@ async def _from_findings(step: AgentStep) -> str:
     except Exception as error:  # noqa: BLE001 - whatever it is, the run has found something
         _LOG.debug("no answer at the cap: %r", error)
         said = ""
-    if read_response(said, tools=step.toolbox).failure is not None:
-        return answer_at_cap(_calls(step.results)).content
-    # Without the label that a ReAct prompt makes models write.
-    before, label, after = said.rpartition("Answer:")
-    return after.strip() if label and "\n" not in before.strip() else said.strip()
+    return answer_said_at_cap(said, _calls(step.results), step.toolbox)

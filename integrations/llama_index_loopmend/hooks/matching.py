@@ -7,7 +7,7 @@ from typing import Final
 
 from llama_index.core.base.embeddings.base import BaseEmbedding, similarity
 
-from llama_index_loopmend.hooks.planner import Match
+from loopmend.adapting import Match
 from loopmend.planning import RosterMatch, match_specialists
 
 __all__ = ["embedding_match"]
@@ -18,13 +18,13 @@ _MOST: Final = 256
 def embedding_match(embed_model: BaseEmbedding, *, threshold: float = 0.80) -> Match:
     """Return a `match` for `PlannerStepHook` that compares messages with descriptions.
 
-    Who is addressed by name comes first. Otherwise those specialists whose description is at least
-    as similar to the message as the threshold are asked for, the most similar first. This costs one
-    embedding for each message, and one for each description in all.
+    A specialist addressed by name comes first. Otherwise it returns those whose description is at
+    least as similar to the message as the threshold, the most similar first. This costs one
+    embedding for each message, and one in total for each description.
 
     Args:
         embed_model: Makes the embeddings.
-        threshold: The cosine similarity from which on a specialist fits.
+        threshold: The cosine similarity from which a specialist fits.
 
     >>> from llama_index.core.embeddings import MockEmbedding
     >>> callable(embedding_match(MockEmbedding(embed_dim=4)))

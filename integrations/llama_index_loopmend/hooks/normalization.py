@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any, Final, Literal, Union
 
@@ -17,6 +17,7 @@ from llama_index_loopmend.events import ProtocolIssueEvent
 from llama_index_loopmend.hooks.protocol import Accept, After, Answer, AskAgain, Proceed, StepHook
 from llama_index_loopmend.mending import remember_refusal, takes_schema
 from llama_index_loopmend.messages import (
+    core_messages,
     has_media,
     output_like,
     reply_of,
@@ -36,7 +37,6 @@ from loopmend import (
     FinalAnswer,
     GaveUp,
     Mending,
-    Message,
     ReadingConfig,
     Reply,
     RetryPolicy,
@@ -44,10 +44,9 @@ from loopmend import (
     ToolCall,
     Turn,
 )
+from loopmend.adapting import fits, is_unusual, read_action_reply
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
-from loopmend.mending import OnFailure, check_on_failure, is_clean, refuses_schema
-from loopmend.reading.quick import fits
-from loopmend.reading.response import is_unusual
+from loopmend.mending import Form, Message, OnFailure, check_on_failure, is_clean, refuses_schema
 
 __all__ = ["NormalizationHook", "is_fine", "issue_of", "judged", "made_of", "mending_of"]
 
@@ -56,20 +55,20 @@ Verdict = Union[Done, Ask, GaveUp, None]
 
 _GAVE_UP: Final = "gave_up"
 _QUIET: Final = ReadingConfig(detect_signals=False)
-_NO_RETRIES: Final = RetryPolicy(0, salvage=False, constrain=False)
+_CONFIGS: Final[dict[Form, ReadingConfig]] = {"react": REACT_READING}
 _OWN_PARSERS: Final = (ReActOutputParser, TolerantReActOutputParser)
 # What `CodeActAgent` can call; it knows the second by this name only.
 _OF_CODE: Final = frozenset({EXECUTE_TOOL_NAME, HANDOFF})
 
 
 class NormalizationHook(StepHook):
-    """Corrects a model that narrates, says nothing, or calls tools in a way that cannot run.
+    """Corrects a model that only describes calls, says nothing, or makes calls that cannot run.
 
     Without loopmend such a reply ends the run as if it were the answer, or spends iterations. This
     hook makes a call that the model wrote as text if it is complete and fits its tool. Otherwise it
     asks the model again within the step, at most `max_retries` times, and has the provider decode
     by a schema of the actions if it can. Nothing of a refused reply stays in the scratchpad or in
-    memory. A `ProtocolIssueEvent` says that what was streamed of it is not to be shown.
+    memory. A `ProtocolIssueEvent` tells you not to show the tokens that it streamed.
 
     >>> NormalizationHook(max_retries=1).acts
     True
@@ -92,7 +91,7 @@ class NormalizationHook(StepHook):
                 these tools.
             constrain: When to have the provider decode by a JSON schema of the actions, if it
                 can: from the first retry on, always or never.
-            patterns: Which failures to act on; all if left out.
+            patterns: The failures to act on; by default all.
             on_failure: After the last retry, `"return"` what can be used of the last reply,
                 `"raise"` a `loopmend.NormalizationError`, or a function of the verdict and the
                 output that returns the output to use.
@@ -151,7 +150,7 @@ class NormalizationHook(StepHook):
             failure = Failure(FailurePattern.MALFORMED, message, (0, 0))
             words = f"Your last reply could not be used: {error}"
             # Nobody but the parser has seen the reply, so that no two are known to be the same.
-            verdict = mending.refuse(Reply(holds_more=True), failure, words)
+            verdict = mending.refuse(Reply(error=error, holds_more=True), failure, words)
         if isinstance(verdict, Ask):
             return self._again(step, verdict, unseen)
         if not isinstance(verdict, GaveUp):
@@ -173,7 +172,7 @@ class NormalizationHook(StepHook):
         if (retry := ask.retry) is not None:  # otherwise why is known from before
             failure = self._mending(step).refused[-1]
             text = text_of(output)
-            step.refused.append({"text": text, "message": failure.message})
+            step.refuse(text, failure.message)
             _tell(step, text, failure, "retry", retry.attempt, retry.correction)
         *shown, last = ask.messages or (Message("user"),)
         if last.role == "tool":  # the answer to a call that it sees says what was wrong
@@ -188,7 +187,7 @@ class NormalizationHook(StepHook):
         text = text_of(output)
         _tell(step, text, failure, _GAVE_UP)
         if self.on_failure == "raise":
-            step.refused.append({"text": text, "message": failure.message})
+            step.refuse(text, failure.message)
         made = _run_into_error(verdict, output)
         if made is None:
             stands = verdict.stands and step.pad.form != "react"
@@ -204,17 +203,17 @@ class NormalizationHook(StepHook):
 
 def issue_of(step: AgentStep, output: AgentOutput) -> str | None:
     """Return what is wrong with a reply, where no hook mends it."""
-    made = [] if output.retry_messages else output.tool_calls
-    if made and all(fits(call.tool_name, call.tool_kwargs, step.toolbox) for call in made):
+    made, tools = output.tool_calls, step.toolbox
+    if made and all(fits(call.tool_name, call.tool_kwargs, tools) for call in made):
         return None  # as in most steps
-    reply, read = reply_of(output), None
-    if step.pad.form == "react" and not (output.retry_messages or _has_own_say(step.agent)):
-        read = reply.read(step.toolbox, "text", REACT_READING)
-    if is_fine(step, output, reply, read):
-        return None
-    mending, _ = mending_of(step, _NO_RETRIES)
-    judged(step, mending, output, reply, read)
-    return mending.refused[-1].pattern.value if mending.refused else None
+    reply, form = reply_of(output), step.pad.form
+    if _has_own_say(step.agent) and form == "react":
+        return _refusal(step, reply).pattern.value if output.retry_messages else None
+    if form == "code" and reply.calls:
+        return None  # its code is run, and of other calls LlamaIndex says itself what is wrong
+    config = replace(_CONFIGS.get(form, _QUIET), after_tool_result=step.pad.after_result(step.held))
+    failure = read_action_reply(reply, tools, form, config).failure
+    return None if failure is None else failure.pattern.value
 
 
 def mending_of(step: AgentStep, policy: RetryPolicy) -> tuple[Mending, Ask]:
@@ -222,18 +221,23 @@ def mending_of(step: AgentStep, policy: RetryPolicy) -> tuple[Mending, Ask]:
     form, key = step.pad.form, step.pad.key
     # What a parser or an agent of somebody's own makes of a reply, nobody else can tell.
     known = (form == "native" and key is not None) or not _has_own_say(step.agent)
-    mending = Mending(
-        step.toolbox,
-        form,
-        policy=policy,
-        config=REACT_READING if form == "react" else _QUIET,
-        can_constrain=bool(policy.constrain) and known and takes_schema(step.agent.llm),
-        answer_label="Answer",
+    can = bool(policy.constrain) and known and takes_schema(step.agent.llm)
+    how: dict[str, Any] = {"config": _CONFIGS.get(form, _QUIET), "answer_label": "Answer"}
+    mending = Mending(step.toolbox, form, policy=policy, can_constrain=can, **how)
+    entries = [*step.messages, *step.held]
+    asked = mending.start(
+        step.user_text,
+        after_tool_result=step.pad.after_result(step.held),
+        holds_more=has_media(entries),
+        conversation=_said_before(step),
     )
-    after_result = step.pad.after_result(step.held)
-    more = has_media([*step.messages, *step.held])
-    asked = mending.start(step.user_text, after_tool_result=after_result, holds_more=more)
     return mending, asked
+
+
+def _said_before(step: AgentStep) -> Iterator[Message]:
+    """Yield the conversation; it is only looked at where a call was written as text."""
+    yield from core_messages(step.messages)
+    yield from step.pad.core(step.held)
 
 
 def _has_own_say(agent: Any) -> bool:
@@ -263,16 +267,20 @@ def judged(
     form = step.pad.form
     own = _has_own_say(step.agent)
     if output.retry_messages and own:
-        turn = Reply(reply.text).read(step.toolbox, "text", _QUIET)
-        message = "The reply is not in the requested form."
-        failure = turn.failure or Failure(FailurePattern.MALFORMED, message, (0, len(reply.text)))
-        return mending.refuse(reply, failure, output.retry_messages[-1].content)
+        return mending.refuse(reply, _refusal(step, reply), output.retry_messages[-1].content)
     if form == "code" and reply.calls:
         wrong = tuple(call for call in reply.calls if call.name not in _OF_CODE)
         return mending.reply(replace(reply, calls=wrong)) if wrong else None
     if (form == "react" and own) or (reply.holds_more and not reply.calls):
         return None  # a picture or the like, which nobody here can judge
     return mending.reply(reply, read)
+
+
+def _refusal(step: AgentStep, reply: Reply) -> Failure:
+    """Say what is wrong with a reply that a parser of somebody's own refuses."""
+    turn = Reply(reply.text).read(step.toolbox, "text", _QUIET)
+    message = "The reply is not in the requested form."
+    return turn.failure or Failure(FailurePattern.MALFORMED, message, (0, len(reply.text)))
 
 
 def made_of(step: AgentStep, done: Done, output: AgentOutput) -> AgentOutput | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Union
 
 from llama_index.core.agent.workflow import AgentOutput
 
-from loopmend import Message, StopReason
+from loopmend import StopReason
+from loopmend.mending import Message
 
 if TYPE_CHECKING:
     from llama_index_loopmend.steps import AgentStep
@@ -25,7 +26,7 @@ class Proceed:
     """
 
     notes: tuple[str, ...] = ()
-    """What to tell it in this step, in the system's name."""
+    """What to tell the model in this step, as a system message."""
     schema: Mapping[str, Any] | None = None
     """A JSON schema for the provider to decode by."""
 
@@ -58,7 +59,7 @@ class HandOver:
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """Use the reply, or another output in its place.
+    """Use the reply, or another output instead.
 
     >>> Accept().output is None
     True
@@ -78,11 +79,11 @@ class AskAgain:
     """
 
     words: str = ""
-    """What to tell it, in the user's name; it takes the place of what was told before."""
+    """What to tell the model, as a user message; it replaces the last such message."""
     schema: Mapping[str, Any] | None = None
     """A JSON schema for the provider to decode by."""
     shown: tuple[Message, ...] = ()
-    """What it sees before that: its refused reply, and an answer to each of its calls."""
+    """Messages before that: the refused reply, and an answer to each of its calls."""
 
 
 Before = Union[Proceed, Answer, HandOver, None]
@@ -92,7 +93,7 @@ After = Union[Accept, AskAgain, Answer, None]
 
 
 class StepHook:
-    """Asked before and after each step of an agent; subclass it and override what you need.
+    """Runs before and after each step of an agent; subclass it and override what you need.
 
     One hook serves any number of agents and runs at once, so keep what belongs to a run in
     `AgentStep.notes`, and what belongs to a step in `AgentStep.local`. `before` goes through the

@@ -13,8 +13,8 @@ from llama_index_loopmend.hooks.protocol import Accept, After, Answer, StepHook
 from llama_index_loopmend.messages import text_of
 from llama_index_loopmend.steps import AgentStep
 from loopmend import StopReason
+from loopmend.adapting import read_signal
 from loopmend.contracts import MetaSignal, Stuck, Yield, to_data
-from loopmend.reading.signals import read_signal
 
 __all__ = ["MetaSignalHook", "OnSignal"]
 

@@ -1,0 +1,278 @@
+"""One call of the model node: what is asked until the reply can be used, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from operator import is_
+from typing import Any, Final, cast
+
+from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain.agents.structured_output import StructuredOutputError
+from langchain_core.messages import AIMessage
+from langgraph.types import Command
+from pydantic import ValidationError
+from typing_extensions import override
+
+from langchain_loopmend.mending import RETRY_EVENT, Exchange
+from langchain_loopmend.messages import (
+    asked_of,
+    constrained_to,
+    has_media,
+    mended,
+    messages_of,
+    reply_of,
+    settled,
+)
+from langchain_loopmend.middleware.arrivals import (
+    as_it_arrived,
+    listen,
+    listened,
+    may_stream,
+    replied,
+)
+from langchain_loopmend.middleware.model_calls import Handler, Response, Result
+from langchain_loopmend.middleware.structured_answers import StructuredAnswers
+from langchain_loopmend.schemas import decoding_arguments, takes_schema, toolbox, without_tools
+from loopmend import Ask, Done, GaveUp, Mending, RetryPolicy, Turn
+from loopmend.mending import OnFailure, Retry, is_clean
+from loopmend.reading import Toolbox
+
+__all__ = ["ModelExchange", "Once", "Setup"]
+
+_CLEAN: Final = Done(Turn())
+
+
+def _toolbox(*tools: Any) -> Toolbox:
+    return toolbox(tools)
+
+
+class Once:
+    """What is made of something, kept from one call to the next as long as that is the same."""
+
+    def __init__(self, make: Callable[..., Any]) -> None:
+        self._make = make
+        # In one piece: other threads may change it meanwhile.
+        self._last: tuple[tuple[Any, ...], Any] = (), None
+
+    def get(self, *given: Any) -> Any:
+        """Return what is made of these objects, the same as last time if they are."""
+        known, made = self._last
+        if len(known) != len(given) or not all(map(is_, known, given)) or not given:
+            made = self._make(*given)
+            self._last = given, made
+        return made
+
+
+class Setup:
+    """What a middleware is set to, and what it keeps from one call to the next."""
+
+    def __init__(self, policy: RetryPolicy, on_failure: OnFailure) -> None:
+        self.policy = policy
+        self.on_failure = on_failure
+        self.listened = Once(listened)
+        self.answers = Once(StructuredAnswers)
+        self.toolbox = Once(_toolbox)
+
+
+@dataclass(init=False)
+class _Watched(ModelRequest[Any]):
+    """A request that knows the latest one made from it.
+
+    Other middleware may change the tools behind ours; each change makes a new request.
+    """
+
+    seen: list[ModelRequest[Any]] = field(default_factory=list)
+
+    def __init__(self, *, seen: list[ModelRequest[Any]], **given: Any) -> None:
+        super().__init__(**given)
+        object.__setattr__(self, "seen", seen)
+        seen[:] = [self]
+
+    @classmethod
+    def of(cls, request: ModelRequest[Any], model: Any) -> _Watched:
+        """Return a request like another one; `__init__` would take longer than all of the rest."""
+        made = object.__new__(cls)
+        vars(made).update(vars(request), model=model, seen=[made])
+        return made
+
+
+class _Constrained(ModelRequest[Any]):
+    """A request without tools, whoever offers some behind us: the schema says what is on offer.
+
+    Some providers refuse both at once.
+    """
+
+    def __init__(self, *, model_settings: dict[str, Any], **given: Any) -> None:
+        given |= {"tools": [], "tool_choice": None}
+        super().__init__(model_settings=without_tools(model_settings), **given)
+
+
+class ModelExchange(Exchange):
+    """One call of the model node."""
+
+    _error: StructuredOutputError | None = None
+    _first = Ask()
+    _wanted: StructuredAnswers | None = None
+    _by_provider = False
+
+    def __init__(
+        self, setup: Setup, request: ModelRequest[Any], handler: Handler, *, waits: bool
+    ) -> None:
+        self.llm = model = request.model
+        self.waits = waits
+        self._setup = setup
+        self._handler = handler
+        if request.response_format is not None:
+            self._wanted = setup.answers.get(request.response_format)
+            self._by_provider = self._wanted.by_provider
+        # Listening takes time.
+        self._listens = may_stream(model) or (self._wanted is not None and not self._by_provider)
+        self._request = _Watched.of(request, setup.listened.get(model) if self._listens else model)
+
+    async def result(self) -> Result:
+        """Call the model until its reply can be used, and return what the model node takes."""
+        if self._setup.policy.constrain == "always":  # else most replies need no loop
+            _ = self.mending
+        outcome = await self.run(self._first)
+        if outcome is _CLEAN:
+            reply: Response = self.reply
+            return reply
+        response = (self._ended if isinstance(outcome, GaveUp) else self._response)(outcome)
+        if not outcome.refused:
+            return response
+        # Added up here: a reducer would cost every step of every run, mended or not.
+        earlier: Any = self._request.state.get("normalization") or []
+        update: dict[str, Any] = {"normalization": [*earlier, outcome.report()]}
+        if isinstance(outcome, GaveUp) and self._wanted is not None:
+            # Without tools LangChain would ask for the structured answer again, without end.
+            update["jump_to"] = "end"
+        return ExtendedModelResponse(model_response=response, command=Command(update=update))
+
+    @cached_property
+    def mending(self) -> Mending:  # type: ignore[override] # made when it is needed
+        """The loop, which knows the tools that the model was really offered."""
+        request, wanted, policy = self._request, self._wanted, self._setup.policy
+        # The state's messages: other middleware may have added a nudge to the request's.
+        asked = asked_of(request.state.get("messages") or request.messages)
+        asked |= {"holds_more": has_media(request.messages)}
+        can = wanted is None and bool(policy.constrain)
+        schemas = {} if wanted is None else wanted.schemas
+        mending = Mending(
+            self._tools(),
+            schema=next(iter(schemas.values())) if self._by_provider else None,
+            answers=None if self._by_provider else schemas,
+            policy=policy,
+            can_constrain=can and takes_schema(self.llm),
+        )
+        self._first = mending.start(**asked)
+        return mending
+
+    def _tools(self) -> Toolbox:
+        """Return the tools that the model was offered, as far as anybody changed them."""
+        offered = self._request.seen[0].tools
+        if self._wanted is not None and not self._by_provider:
+            offered = [*offered, *self._wanted.tools]
+        found: Toolbox = self._setup.toolbox.get(*offered)
+        return found
+
+    @override
+    def ask(self, step: Ask) -> Coroutine[Any, Any, Response]:
+        return (self._heard if self._listens else self._handled)(step)
+
+    async def _heard(self, step: Ask) -> Response:
+        """Ask a model that may stream, and look at what really arrives."""
+        with listen() as arrived:
+            try:
+                response = await self._handled(step)
+            except ValidationError:  # LangChain answers a call that has no id
+                last = replied(arrived)
+                if last is None or all(call["id"] for call in last.tool_calls):
+                    raise
+                return ModelResponse(result=[last])
+        reply = response.result[0] if response.result else None
+        if not arrived or not isinstance(reply, AIMessage):
+            return response
+        whole = as_it_arrived(reply, arrived)
+        return response if whole is reply else ModelResponse(result=[whole])
+
+    @override
+    async def tell(self, retry: Retry) -> None:
+        await super().tell(retry)
+        if self._request.runtime is not None:
+            # `stream_mode="custom"` does not show the events of callbacks.
+            self._request.runtime.stream_writer({RETRY_EVENT: retry.data()})
+
+    async def _handled(self, step: Ask) -> Response:
+        if step.retry is not None:
+            await self.tell(step.retry)
+        request = self.put(step)
+        self._error = None
+        response: Response
+        try:
+            response = await self._handler(request) if self.waits else self._handler(request)
+        except StructuredOutputError as error:
+            reply = getattr(error, "ai_message", None)
+            if self._wanted is None or not isinstance(reply, AIMessage):
+                raise  # it is not ours to mend
+            self._error = error
+            # Only where the provider decodes does a reply without calls fail.
+            self._by_provider = self._by_provider or not reply.tool_calls
+            return ModelResponse(result=[reply])
+        return response
+
+    @override
+    def put(self, step: Ask) -> ModelRequest[Any]:
+        request: ModelRequest[Any] = self._request
+        if step.schema is None:
+            if not step.messages:
+                return request
+            added: list[Any] = messages_of(step.messages)
+            return request.override(messages=[*request.messages, *added])
+        told = [] if request.system_message is None else [request.system_message]
+        system, *rest = constrained_to([*told, *request.messages], step, self._tools())
+        given = {each.name: getattr(request, each.name) for each in fields(ModelRequest)}
+        given |= {"system_message": system, "messages": rest}
+        decoding = decoding_arguments(request.model, step.schema)
+        given["model_settings"] = {**request.model_settings, **decoding}
+        return _Constrained(**given)
+
+    @property
+    def _message(self) -> AIMessage | None:
+        """What the model said last, if it said anything that can be mended."""
+        reply: Response | None = self.reply
+        first = reply.result[0] if reply is not None and reply.result else None
+        return first if isinstance(first, AIMessage) else None
+
+    @override
+    async def judge(self, reply: Response) -> Any:
+        self.reply = reply
+        result, wanted, said = reply.result, self._wanted, None
+        if result and (wanted or len(result) == 1):
+            said = reply_of(result[0]) if isinstance(result[0], AIMessage) else None
+        schemas = None if wanted is None else wanted.schemas
+        taken = reply.structured_response is not None
+        if said is None or is_clean(said, self._tools(), schemas, taken=taken):
+            return self.mending.accept() if "mending" in self.__dict__ else _CLEAN
+        return self.mending.reply(said, words=wanted.own_words(reply) if wanted else None)
+
+    def _response(self, done: Done) -> Response:
+        message = cast("AIMessage", self._message)  # without one there is nothing to mend
+        reply = mended(message, done)
+        if self._wanted is not None and done.reading is not None and done.reading.ok:
+            return self._wanted.response(reply, done.value)
+        if self._error is not None:  # what there would be without us
+            raise self._error
+        return self.reply if reply is message else ModelResponse(result=[reply])
+
+    def _ended(self, outcome: GaveUp) -> Response:
+        error, on_failure = outcome.error(), self._setup.on_failure
+        message = self._message
+        if message is not None and reply_of(message).declines:
+            return ModelResponse(result=[message])  # a refusal stands
+        if self._error is not None:
+            error.__cause__ = outcome.cause or self._error
+            if on_failure == "return" and self._wanted is not None and self._wanted.raises:
+                raise self._error
+        return ModelResponse(result=[settled(message, outcome, on_failure, error)])
