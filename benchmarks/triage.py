@@ -88,6 +88,14 @@ def _loops(label: str, traces: list[Trace], labels: list[bool]) -> None:
     many = [sum(len(step.calls) for step in trace.steps) >= 5 for trace in cut]
     print(f"  loops in cut runs against {label:16}{rates(labels, found)}")
     print(f"  … 5 or more calls                         {rates(labels, many)}")
+    for of, wanted in (("5 or more", True), ("fewer", False)):
+        runs = [pair for *pair, more in zip(labels, found, many, strict=True) if more is wanted]
+        looping = [label for label, loop in runs if loop]
+        others = [label for label, loop in runs if not loop]
+        print(
+            f"  … of runs with {of} calls: {sum(looping)} of {len(looping)} with a loop, "
+            f"{sum(others)} of {len(others)} without"
+        )
 
 
 def _cost(traces: list[Trace]) -> float:

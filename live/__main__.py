@@ -2,7 +2,8 @@
 
 Zero-shot, with the frameworks' own prompts. Columns: the framework alone; loopmend's defaults,
 which make a call that the model wrote as text; the same without making it; and decoding
-constrained from the start. Runs are kept in a file: a second start goes on where the first stopped.
+constrained from the start. What two columns ask in the same words is asked once. Runs are kept in a
+file: a second start goes on where the first stopped.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from live.engine import Client, served
+from live.engine import Client, Memory, served
 from live.report import Runs, report
 from live.tasks import Task, TaskFile, task_file
 
@@ -36,13 +37,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.simplefilter("ignore")
     os.environ.setdefault("LANGSMITH_TRACING", "false")
     tasks = task_file(given.tasks)
-    done = _known(given.out)
+    done, memory = _known(given.out), Memory()
     with address(given) as url, given.out.open("a", encoding="utf-8") as out:
         for agent, column, run in _agents(given):
             for task in tasks.tasks[: given.first]:
                 key = (agent, column, task.question)
                 if key not in done:
-                    with Client(url, given.model_name) as client:
+                    with Client(url, given.model_name, memory) as client:
                         done[key] = _one(run, client, tasks, task)
                     row = json.dumps([*key, done[key]], ensure_ascii=False)
                     print(row, file=out, flush=True)
@@ -103,7 +104,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m live", description=__doc__)
     add_server_options(parser)
     parser.add_argument(
-        "--tasks", default="clinic", help="clinic, museum, railway, or a Python file of your own"
+        "--tasks",
+        default="clinic",
+        help="clinic, harbour, museum, observatory, railway, or a Python file of your own",
     )
     parser.add_argument("--first", type=int, help="only so many tasks")
     parser.add_argument("--agent", default="", help="only those whose name holds this")

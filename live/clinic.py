@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from live.tasks import Task
+from live.tasks import NOT_FOUND, Task, plain
 
 __all__ = ["TASKS", "TOOLS"]
 
@@ -31,52 +31,48 @@ _STOCK: Final = {"meloxan": 45, "ornivet": 0, "carprol": 112}
 _INVOICES: Final = {"V-208": "73.50 dollars, paid", "V-331": "190 dollars, open"}
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.lower().replace("'", "").replace('"', "").split())
-
-
 def owner_of(animal: str) -> str:
     """Return the owner of an animal, by the animal's name."""
-    return _OWNERS.get(_plain(animal), f"no animal {animal}")
+    return _OWNERS.get(plain(animal), f"no animal {animal}")
 
 
 def phone_number(owner: str) -> str:
     """Return the phone number of an owner, by the owner's full name."""
-    return _PHONES.get(_plain(owner), f"no owner {owner}")
+    return _PHONES.get(plain(owner), f"no owner {owner}")
 
 
 def species_of(animal: str) -> str:
     """Return what kind of animal a patient is, by the animal's name."""
-    return _SPECIES.get(_plain(animal), f"no animal {animal}")
+    return _SPECIES.get(plain(animal), f"no animal {animal}")
 
 
 def vaccine_due(animal: str, vaccine: str) -> str:
     """Return the day on which an animal needs a vaccine again."""
-    found = _VACCINES.get((_plain(animal), _plain(vaccine)))
+    found = _VACCINES.get((plain(animal), plain(vaccine)))
     return found or f"no {vaccine} vaccine on record for {animal}"
 
 
 def free_slot(doctor: str, day: str) -> str:
     """Return the first free time of a doctor, such as Dr. Who, on a day of the week."""
-    name = _plain(doctor).removeprefix("dr").removeprefix(".").strip()
-    return _SLOTS.get((f"dr. {name}", _plain(day)), f"{doctor} is not in on {day}")
+    name = plain(doctor).removeprefix("dr").removeprefix(".").strip()
+    return _SLOTS.get((f"dr. {name}", plain(day)), f"{doctor} is not in on {day}")
 
 
 def daily_dose(medicine: str, species: str) -> str:
     """Return how many drops of a medicine an animal of a species gets each day."""
-    found = _DOSES.get((_plain(medicine), _plain(species)))
+    found = _DOSES.get((plain(medicine), plain(species)))
     return f"{medicine} is not for a {species}" if found is None else f"{found} drops"
 
 
 def boarding_price(species: str, cage: str) -> str:
     """Return what one night costs for an animal of a species; the cage is small or large."""
-    found = _BOARDING.get((_plain(species), _plain(cage)))
+    found = _BOARDING.get((plain(species), plain(cage)))
     return f"no {cage} cage for a {species}" if found is None else f"{found} dollars"
 
 
 def stock_of(medicine: str) -> str:
     """Return how many packs of a medicine are in stock."""
-    found = _STOCK.get(_plain(medicine))
+    found = _STOCK.get(plain(medicine))
     return f"no medicine {medicine}" if found is None else f"{found} packs"
 
 
@@ -90,126 +86,124 @@ TOOLS: Final = (
     *(daily_dose, boarding_price, stock_of, invoice),
 )
 
-_NONE: Final = "no|not|isn't|doesn't|unable|couldn't|cannot|can't|unknown|unavailable"
-_T = Task
 # One of each class in turn, as far as there are, so that the first few are a fair sample.
 TASKS: Final = (
-    _T(
+    Task(
         "single",
         "How many packs of Carprol are in stock?",
         ("112",),
         ("stock_of",),
         first={"medicine": "Carprol"},
     ),
-    _T(
+    Task(
         "parallel",
         "Who owns Pebble, and who owns Captain?",
         ("lindqvist", "diallo"),
         ("owner_of",),
         first={"animal": "Pebble"},
     ),
-    _T(
+    Task(
         "two steps",
         "What is the phone number of the owner of Juno?",
         ("555-0109",),
         ("owner_of", "phone_number"),
         first={"animal": "Juno"},
     ),
-    _T("none", "What do you call a young dog?", ("puppy|pup",)),
-    _T(
+    Task("none", "What do you call a young dog?", ("puppy|pup",)),
+    Task(
         "impossible",
         "What is the state of invoice V-999?",
-        (_NONE,),
+        (NOT_FOUND,),
         ("invoice",),
         first={"number": "V-999"},
     ),
-    _T(
+    Task(
         "single",
         "When does Juno need the rabies vaccine again?",
         ("12 march|12th of march|march 12|march 12th",),
         ("vaccine_due",),
         first={"animal": "Juno", "vaccine": "rabies"},
     ),
-    _T(
+    Task(
         "parallel",
         "What is the first free time of Dr. Hale and of Dr. Moreau on Tuesday?",
         ("9:20", "15:40|3:40"),
         ("free_slot",),
         first={"doctor": "Dr. Hale", "day": "Tuesday"},
     ),
-    _T(
+    Task(
         "two steps",
         "How many drops of Ornivet does the patient Captain get each day?",
         ("7|seven",),
         ("species_of", "daily_dose"),
         first={"animal": "Captain"},
     ),
-    _T("none", "Translate the word cat into Spanish.", ("gato|gata",)),
-    _T(
+    Task("none", "Translate the word cat into Spanish.", ("gato|gata",)),
+    Task(
         "impossible",
         "Who owns the animal called Thunderbolt?",
-        (_NONE,),
+        (NOT_FOUND,),
         ("owner_of",),
         first={"animal": "Thunderbolt"},
     ),
-    _T(
+    Task(
         "single",
         "What does one night in a large cage cost for a dog?",
         ("38",),
         ("boarding_price",),
         first={"species": "dog", "cage": "large"},
     ),
-    _T(
+    Task(
         "single",
         "How many drops of Meloxan does a rabbit get each day?",
         ("2|two",),
         ("daily_dose",),
         first={"medicine": "Meloxan", "species": "rabbit"},
     ),
-    _T(
+    Task(
         "parallel",
         "What kind of animals are Pebble and Captain?",
         ("rabbit|rabbits", "parrot|parrots"),
         ("species_of",),
         first={"animal": "Pebble"},
     ),
-    _T(
+    Task(
         "two steps",
         "What does one night in a small cage cost for the patient Pebble?",
         ("13",),
         ("species_of", "boarding_price"),
         first={"animal": "Pebble"},
     ),
-    _T("none", "How many legs does a spider have?", ("8|eight",)),
-    _T(
+    Task("none", "How many legs does a spider have?", ("8|eight",)),
+    Task(
         "impossible",
         "How many packs of Felidox are in stock?",
-        (_NONE,),
+        (NOT_FOUND,),
         ("stock_of",),
         first={"medicine": "Felidox"},
     ),
-    _T(
+    Task(
         "single",
         "Look up invoice V-208. Has it been paid?",
         ("yes|paid",),
         ("invoice",),
         first={"number": "V-208"},
     ),
-    _T(
+    Task(
         "parallel",
         "When is Juno due for the rabies vaccine, and when for the parvo vaccine?",
         ("march", "september"),
         ("vaccine_due",),
         first={"animal": "Juno", "vaccine": "rabies"},
     ),
-    _T(
+    Task(
         "single",
         "Which phone number does Amadou Diallo have?",
         ("555-0177",),
         ("phone_number",),
         first={"owner": "Amadou Diallo"},
     ),
-    _T(
+    Task(
         "single",
         "When is Dr. Moreau free on Tuesday?",
         ("15:40|3:40",),

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
-from typing_extensions import Self
+from typing_extensions import Self, override
 
-__all__ = ["OPTIONS", "STEPS", "Client", "default_model", "needed", "served"]
+__all__ = ["OPTIONS", "STEPS", "Client", "Memory", "default_model", "needed", "served"]
 
 OPTIONS: Final[Mapping[str, Any]] = {
     "temperature": 0,
@@ -64,17 +64,44 @@ _TEMPLATE: Final = r"""
 {{- '<|im_start|>assistant\n' if add_generation_prompt }}"""
 
 
+class Memory(httpx.BaseTransport):
+    """Sends each request once: who asks the same again, in another column, gets the same reply.
+
+    An engine's reply depends on what it was asked before, also at temperature 0. Without a memory
+    a task could count as lost although loopmend sent the model exactly what the framework sends.
+    """
+
+    def __init__(self) -> None:
+        self._sent = httpx.HTTPTransport()
+        self._known: dict[tuple[str, bytes], tuple[str, bytes]] = {}
+
+    @override
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        asked = str(request.url), request.read()
+        if asked not in self._known:
+            response = self._sent.handle_request(request)
+            response.read()
+            if response.status_code != httpx.codes.OK:
+                return response
+            self._known[asked] = response.headers.get("content-type", ""), response.content
+        kind, content = self._known[asked]
+        return httpx.Response(httpx.codes.OK, headers={"content-type": kind}, content=content)
+
+
 @dataclass(slots=True)
 class Client:
     """Asks an OpenAI-compatible server, and counts how often."""
 
     url: str
     model: str = "default"
+    memory: Memory = field(default_factory=Memory)
+    """What was asked already, shared by the clients of one run."""
     calls: int = 0
     http: httpx.Client = field(init=False)
 
     def __post_init__(self) -> None:
-        self.http = httpx.Client(timeout=900, event_hooks={"request": [self._count]})
+        hooks = {"request": [self._count]}
+        self.http = httpx.Client(timeout=900, transport=self.memory, event_hooks=hooks)
 
     def ask(self, body: Mapping[str, Any]) -> Any:
         """Return the reply to one request.

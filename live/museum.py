@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from live.tasks import Task
+from live.tasks import NOT_FOUND, Task, plain
 
 __all__ = ["TASKS", "TOOLS"]
 
@@ -36,46 +36,42 @@ _SHOP: Final = {
 _LOANS: Final = {"L-304": "Night Ferry, lent to Oslo", "L-517": "Blue Kettle, lent to Madrid"}
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.lower().replace("'", "").replace('"', "").split())
-
-
 def painting_room(title: str) -> str:
     """Return the room in which a painting hangs."""
-    return _ROOMS.get(_plain(title), f"no painting {title}")
+    return _ROOMS.get(plain(title), f"no painting {title}")
 
 
 def painter_of(title: str) -> str:
     """Return who painted a painting."""
-    return _PAINTERS.get(_plain(title), f"no painting {title}")
+    return _PAINTERS.get(plain(title), f"no painting {title}")
 
 
 def birth_year(painter: str) -> str:
     """Return the year in which a painter was born."""
-    return _BORN.get(_plain(painter), f"no painter {painter}")
+    return _BORN.get(plain(painter), f"no painter {painter}")
 
 
 def opening_hours(area: str, day: str) -> str:
     """Return the opening hours of an area of the museum on a day of the week."""
-    found = _HOURS.get((_plain(area).removeprefix("the "), _plain(day)))
+    found = _HOURS.get((plain(area).removeprefix("the "), plain(day)))
     return found or f"no opening hours for {area} on {day}"
 
 
 def ticket_price(visitor: str, period: str) -> str:
     """Return a ticket's price; the visitor is adult, student or child, the period day or year."""
-    found = _TICKETS.get((_plain(visitor), _plain(period)))
+    found = _TICKETS.get((plain(visitor), plain(period)))
     return f"no {period} ticket for {visitor}" if found is None else f"{found} dollars"
 
 
 def tour_places(language: str, time: str) -> str:
     """Return how many places are left on a guided tour; the time is morning or evening."""
-    found = _TOURS.get((_plain(language), _plain(time)))
+    found = _TOURS.get((plain(language), plain(time)))
     return f"no {language} tour in the {time}" if found is None else f"{found} places"
 
 
 def shop_price(article: str, size: str) -> str:
     """Return the price of an article in the museum shop; the size is small or large."""
-    found = _SHOP.get((_plain(article), _plain(size)))
+    found = _SHOP.get((plain(article), plain(size)))
     return f"the shop has no {size} {article}" if found is None else f"{found} dollars"
 
 
@@ -94,54 +90,52 @@ TOOLS: Final = (
     *(tour_places, shop_price, loan_record, multiply),
 )
 
-_NONE: Final = "no|not|isn't|doesn't|unable|couldn't|cannot|can't|unknown|unavailable"
-_T = Task
 # One of each class in turn, as far as there are, so that the first few are a fair sample.
 TASKS: Final = (
-    _T(
+    Task(
         "single",
         "In which room does the painting Night Ferry hang?",
         ("14",),
         ("painting_room",),
         first={"title": "Night Ferry"},
     ),
-    _T(
+    Task(
         "parallel",
         "Who painted Blue Kettle, and who painted The Harvest?",
         ("okafor", "sandoval"),
         ("painter_of",),
         first={"title": "Blue Kettle"},
     ),
-    _T(
+    Task(
         "two steps",
         "In which year was the painter of Night Ferry born?",
         ("1871",),
         ("painter_of", "birth_year"),
         first={"title": "Night Ferry"},
     ),
-    _T("none", "Say thank you in French.", ("merci",)),
-    _T(
+    Task("none", "Say thank you in French.", ("merci",)),
+    Task(
         "impossible",
         "What was lent under the loan L-999?",
-        (_NONE,),
+        (NOT_FOUND,),
         ("loan_record",),
         first={"loan": "L-999"},
     ),
-    _T(
+    Task(
         "single",
         "How many places are left on the French tour in the morning?",
         ("13|thirteen",),
         ("tour_places",),
         first={"language": "French", "time": "morning"},
     ),
-    _T(
+    Task(
         "parallel",
         "What are the opening hours of the main hall and of the sculpture garden on Friday?",
         ("21:00|9 ?pm|9:00 ?pm", "17:00|5 ?pm|5:00 ?pm"),
         ("opening_hours",),
         first={"area": "main hall", "day": "Friday"},
     ),
-    _T(
+    Task(
         "two steps",
         "A student day ticket: what do 7 of them cost together?",
         ("77",),
@@ -149,36 +143,36 @@ TASKS: Final = (
         ("multiply",),
         {"visitor": "student", "period": "day"},
     ),
-    _T("none", "Which colour do you get when you mix blue and yellow?", ("green",)),
-    _T(
+    Task("none", "Which colour do you get when you mix blue and yellow?", ("green",)),
+    Task(
         "impossible",
         "In which room does the painting The Glass Elephant hang?",
-        (_NONE,),
+        (NOT_FOUND,),
         ("painting_room",),
         first={"title": "The Glass Elephant"},
     ),
-    _T(
+    Task(
         "single",
         "What does a large poster cost in the museum shop?",
         (r"24\.50?",),
         ("shop_price",),
         first={"article": "poster", "size": "large"},
     ),
-    _T(
+    Task(
         "single",
         "When was the painter Mira Sandoval born?",
         ("1902",),
         ("birth_year",),
         first={"painter": "Mira Sandoval"},
     ),
-    _T(
+    Task(
         "parallel",
         "How many places are left on the English tours, in the morning and in the evening?",
         ("6|six", "0|no|none|zero"),
         ("tour_places",),
         first={"language": "English", "time": "morning"},
     ),
-    _T(
+    Task(
         "two steps",
         "What do 3 small mugs cost in the museum shop?",
         (r"21\.60?",),
@@ -186,36 +180,36 @@ TASKS: Final = (
         ("multiply",),
         {"article": "mug", "size": "small"},
     ),
-    _T("none", "How many days are in a week?", ("7|seven",)),
-    _T(
+    Task("none", "How many days are in a week?", ("7|seven",)),
+    Task(
         "impossible",
         "What does a large umbrella cost in the museum shop?",
-        (_NONE,),
+        (NOT_FOUND,),
         ("shop_price",),
         first={"article": "umbrella", "size": "large"},
     ),
-    _T(
+    Task(
         "single",
         "Look up the loan L-517. Who has the painting now?",
         ("madrid",),
         ("loan_record",),
         first={"loan": "L-517"},
     ),
-    _T(
+    Task(
         "two steps",
         "When was the painter of The Harvest born?",
         ("1902",),
         ("painter_of", "birth_year"),
         first={"title": "The Harvest"},
     ),
-    _T(
+    Task(
         "single",
         "What does a year ticket for an adult cost?",
         ("95",),
         ("ticket_price",),
         first={"visitor": "adult", "period": "year"},
     ),
-    _T(
+    Task(
         "single",
         "What are the opening hours of the main hall on Monday?",
         ("closed|close|not open",),

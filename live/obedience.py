@@ -21,18 +21,9 @@ from live.__main__ import add_server_options, address
 from live.engine import OPTIONS, Client
 from live.langchain_agents import PROMPT
 from live.tasks import Task, TaskFile, Tool, task_file
-from loopmend import (
-    Done,
-    FinalAnswer,
-    Mending,
-    Message,
-    Reply,
-    RetryPolicy,
-    ToolCall,
-    action_schema,
-)
+from loopmend import Done, FinalAnswer, Mending, Reply, RetryPolicy, ToolCall, action_schema
 from loopmend.contracts import build_normalization_retry_prompt
-from loopmend.mending import Form, NativeCall, constrained
+from loopmend.mending import Form, Message, NativeCall, constrained
 
 __all__ = ["WORDINGS", "main"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from live.tasks import Task
+from live.tasks import NOT_FOUND, Task, plain
 
 __all__ = ["TASKS", "TOOLS"]
 
@@ -31,48 +31,44 @@ _MENU: Final = {"soup": "6.40", "coffee": "2.80", "sandwich": "5.10"}
 _LOST: Final = {"R-58": "a green umbrella, kept in Lyon", "R-91": "a violin, kept in Graz"}
 
 
-def _plain(text: str) -> str:
-    return text.strip().lower()
-
-
 def train_between(origin: str, destination: str) -> str:
     """Return the number of the direct train between two cities."""
-    found = _TRAINS.get((_plain(origin), _plain(destination)))
+    found = _TRAINS.get((plain(origin), plain(destination)))
     return found or f"no direct train from {origin} to {destination}"
 
 
 def platform_of(train: str) -> str:
     """Return the platform of a train, by its number such as AB 123."""
-    return _PLATFORMS.get(_plain(train).replace(" ", ""), f"no train {train}")
+    return _PLATFORMS.get(plain(train).replace(" ", ""), f"no train {train}")
 
 
 def delay_of(train: str) -> str:
     """Return how late a train is, by its number such as AB 123."""
-    return _DELAYS.get(_plain(train).replace(" ", ""), f"no train {train}")
+    return _DELAYS.get(plain(train).replace(" ", ""), f"no train {train}")
 
 
 def ticket_fare(origin: str, destination: str, travel_class: str) -> str:
     """Return the fare between two cities in euros; the class is first or second."""
-    level = _plain(travel_class).removesuffix("class").strip()
-    found = _FARES.get((_plain(origin), _plain(destination), level))
+    level = plain(travel_class).removesuffix("class").strip()
+    found = _FARES.get((plain(origin), plain(destination), level))
     return f"no fare from {origin} to {destination}" if found is None else f"{found} euros"
 
 
 def forecast(city: str, day: str) -> str:
     """Return the weather forecast for a city on a day of the week."""
-    found = _WEATHER.get((_plain(city), _plain(day)))
+    found = _WEATHER.get((plain(city), plain(day)))
     return found or f"no forecast for {city} on {day}"
 
 
 def free_lockers(station: str) -> str:
     """Return how many lockers are free at a station."""
-    found = _LOCKERS.get(_plain(station))
+    found = _LOCKERS.get(plain(station))
     return f"no station {station}" if found is None else f"{found} lockers"
 
 
 def menu_price(dish: str) -> str:
     """Return the price of a dish in the dining car."""
-    found = _MENU.get(_plain(dish))
+    found = _MENU.get(plain(dish))
     return f"not on the menu: {dish}" if found is None else f"{found} euros"
 
 
@@ -91,83 +87,81 @@ TOOLS: Final = (
     *(free_lockers, menu_price, lost_property, add),
 )
 
-_NONE: Final = "no|not|isn't|doesn't|unable|couldn't|cannot|can't|unknown|unavailable"
-_T = Task
 # One of each class in turn, as far as there are, so that the first few are a fair sample.
 TASKS: Final = (
-    _T(
+    Task(
         "single",
         "Which train goes from Lyon to Basel?",
         ("en ?77",),
         ("train_between",),
         first={"origin": "Lyon", "destination": "Basel"},
     ),
-    _T(
+    Task(
         "parallel",
         "What do a coffee and a sandwich cost?",
         (r"2\.80?", r"5\.10?"),
         ("menu_price",),
         first={"dish": "coffee"},
     ),
-    _T(
+    Task(
         "two steps",
         "From which platform does the train from Basel to Graz leave?",
         ("12",),
         ("train_between", "platform_of"),
         first={"origin": "Basel", "destination": "Graz"},
     ),
-    _T("none", "Wish me a good journey in one short sentence.", ("journey|trip|travel|travels",)),
-    _T(
+    Task("none", "Wish me a good journey in one short sentence.", ("journey|trip|travel|travels",)),
+    Task(
         "impossible",
         "How late is the train ZZ 999?",
-        (_NONE,),
+        (NOT_FOUND,),
         ("delay_of",),
         first={"train": "ZZ 999"},
     ),
-    _T(
+    Task(
         "single",
         "How many lockers are free in Basel?",
         ("17",),
         ("free_lockers",),
         first={"station": "Basel"},
     ),
-    _T(
+    Task(
         "parallel",
         "What is the weather in Graz and in Porto on Sunday?",
         ("snow|snowy", "fog|foggy"),
         ("forecast",),
         first={"city": "Graz", "day": "Sunday"},
     ),
-    _T(
+    Task(
         "two steps",
         "How late is the train from Porto to Lyon?",
         ("25",),
         ("train_between", "delay_of"),
         first={"origin": "Porto", "destination": "Lyon"},
     ),
-    _T("none", "What is the opposite of early?", ("late",)),
-    _T(
+    Task("none", "What is the opposite of early?", ("late",)),
+    Task(
         "impossible",
         "What does a roast dragon cost in the dining car?",
-        (_NONE,),
+        (NOT_FOUND,),
         ("menu_price",),
         first={"dish": "roast dragon"},
     ),
-    _T(
+    Task(
         "single",
         "How late is the train RJ 340?",
         ("8",),
         ("delay_of",),
         first={"train": "RJ 340"},
     ),
-    _T(
+    Task(
         "parallel",
         "From which platforms do IC 512 and EN 77 leave?",
         ("9", "4"),
         ("platform_of",),
         first={"train": "IC 512"},
     ),
-    _T(
+    Task(
         "two steps",
         "What do the second class tickets from Porto to Lyon and from Lyon to Basel cost together?",
         ("138",),
@@ -175,22 +169,22 @@ TASKS: Final = (
         ("add",),
         {"origin": "Porto", "destination": "Lyon", "travel_class": "second"},
     ),
-    _T("none", "In which country is the city of Graz?", ("austria",)),
-    _T(
+    Task("none", "In which country is the city of Graz?", ("austria",)),
+    Task(
         "single",
         "What is the forecast for Graz on Sunday?",
         ("snow|snowy",),
         ("forecast",),
         first={"city": "Graz", "day": "Sunday"},
     ),
-    _T(
+    Task(
         "parallel",
         "How many lockers are free in Graz, and how many in Lyon?",
         ("5", "0|no|none|zero"),
         ("free_lockers",),
         first={"station": "Graz"},
     ),
-    _T(
+    Task(
         "two steps",
         "What do a soup and a coffee cost together?",
         (r"9\.20?",),
@@ -198,21 +192,21 @@ TASKS: Final = (
         ("add",),
         {"dish": "soup"},
     ),
-    _T(
+    Task(
         "single",
         "How much is a first class ticket from Porto to Lyon?",
         ("143",),
         ("ticket_fare",),
         first={"origin": "Porto", "destination": "Lyon", "travel_class": "first"},
     ),
-    _T(
+    Task(
         "single",
         "What does a soup cost in the dining car?",
         (r"6\.40?",),
         ("menu_price",),
         first={"dish": "soup"},
     ),
-    _T(
+    Task(
         "single",
         "I filed the report R-91. What was found?",
         ("violin",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -27,10 +28,8 @@ EXPECTED = [
     "LoopPolicy",
     "LoopmendError",
     "Mending",
-    "Message",
     "NormalizationError",
     "Planner",
-    "Problem",
     "ReadingConfig",
     "Repair",
     "Reply",
@@ -52,14 +51,18 @@ EXPECTED = [
     "read_turn",
 ]
 
-PACKAGES = ("batch", "cli", "contracts", "mending", "planning", "pytest", "rendering", "traces")
+PACKAGES = (
+    *("adapting", "batch", "cli", "contracts", "mending", "planning", "pytest", "reading"),
+    *("rendering", "traces"),
+)
 """Where the names live that few need; their `__all__` is locked by tests/public_names.json."""
 
 NAMES = Path(__file__).with_name("public_names.json")
+ADAPTERS = Path(__file__).parents[1] / "integrations"
 
 WITHOUT_DOCSTRING = {
     *("AgentAction", "LoopDecision", "MetaSignal", "StuckRequest", "__version__"),
-    *("FORMS", "Form", "LoopKind", "OnCap", "OnFailure", "Step"),
+    *("FORMS", "Form", "Issue", "Kind", "LoopKind", "Match", "Mode", "OnCap", "OnFailure", "Step"),
     *("ReactBoundOutcome", "ReactGrammarOutcome", "ReactTerminationOutcome"),
     *("ACTION_VERBS", "DETECTORS", "FORMATS", "I06_REASON_EXIT", "MAX_NORMALIZATION_RETRIES"),
 }
@@ -96,6 +99,21 @@ def test_every_public_name_has_a_docstring_with_an_example(package: str) -> None
 
 def _examples(documented: object) -> list[doctest.Example]:
     return doctest.DocTestParser().get_examples(inspect.getdoc(documented) or "")
+
+
+def test_adapters_import_only_public_names() -> None:
+    """What our own adapters need of the core, somebody else's adapter can have, too."""
+    public = {f"loopmend.{package}": set(_names(package)) for package in PACKAGES}
+    public["loopmend"] = set(EXPECTED)
+    private = [
+        f"{path.name}: {node.module}.{each.name}"
+        for path in sorted(ADAPTERS.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "loopmend"
+        for each in node.names
+        if each.name not in public.get(str(node.module), ())
+    ]
+    assert private == []
 
 
 def test_names_that_do_not_exist() -> None:

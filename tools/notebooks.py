@@ -55,7 +55,9 @@ def executed(path: Path) -> Any:
     """
     notebook = kept(path)
     folder = {"metadata": {"path": str(path.parent)}}
-    asyncio.run(NotebookClient(notebook, timeout=_SECONDS, resources=folder).async_execute())
+    # A busy machine prints in several pieces: they are kept as one stream.
+    client = NotebookClient(notebook, timeout=_SECONDS, resources=folder, coalesce_streams=True)
+    asyncio.run(client.async_execute())
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":

@@ -9,11 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from live import obedience
 from live.__main__ import main
-from live.engine import default_model
+from live.engine import Client, Memory, default_model
 from live.report import report
 from live.tasks import Task, TaskFile, task_file
 from tests.model_server import completion, serving
@@ -142,7 +143,7 @@ def test_a_gguf_file_is_served(own: Path, tmp_path: Path) -> None:
     assert row[3]["error"] is None
 
 
-@pytest.mark.parametrize("name", ["railway", "museum", "clinic"])
+@pytest.mark.parametrize("name", ["railway", "museum", "clinic", "harbour", "observatory"])
 def test_each_task_can_be_done(name: str) -> None:
     """Twenty questions, all different; the first call is known and is what the task needs."""
     file = task_file(name)
@@ -211,3 +212,23 @@ def test_harm_is_counted_and_printed_whole() -> None:
     assert 'an agent, defaults: 2 + 3?\n  alone: {"called": ["add"], "answer": "It is 5."' in said
     assert "It is 6. " * 99 in said
     assert report({("an agent", "alone", "2 + 3?"): _run(right=True)}).endswith("none")
+
+
+def test_what_was_asked_before_is_answered_alike() -> None:
+    """Clients that share a memory get one reply to one question; a refusal is not remembered."""
+    replies = iter(["one", "two", "three"])
+
+    def answer(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        said = next(replies)
+        return (503 if said == "one" else 200), completion(said)
+
+    body = {"messages": [{"role": "user", "content": "Hi"}]}
+    memory = Memory()
+    with serving(answer) as (url, asked):
+        clients = [Client(url, "tiny", memory) for _ in range(3)]
+        with pytest.raises(httpx.HTTPStatusError):
+            clients[0].ask(body)
+        said = [client.ask(body)["choices"][0]["message"]["content"] for client in clients]
+    assert said == ["two", "two", "two"]
+    assert len(asked) == 2
+    assert [client.calls for client in clients] == [2, 1, 1]

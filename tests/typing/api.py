@@ -18,7 +18,6 @@ from loopmend import (
     JsonReading,
     Mending,
     Planner,
-    Problem,
     Reply,
     RetryPolicy,
     ToolCall,
@@ -48,6 +47,7 @@ from loopmend.contracts import (
     to_json,
 )
 from loopmend.planning import Explanation, PlanRule
+from loopmend.reading import Problem
 
 
 def every_action_is_handled(text: str) -> str:

@@ -50,7 +50,7 @@ def test_slices_give_what_the_whole_gives(tmp_path: Path) -> None:
     told = daft.read_parquet(str(tmp_path / "out" / "**" / "*.parquet")).to_pylist()
     assert {row["trace"]: json.loads(row["report"]) for row in told} == embedded()
     assert classify_spans(frame, tmp_path / "whole", trace_id="trace_id") == 1
-    with pytest.raises(ValueError, match="no column tells the trace"):
+    with pytest.raises(ValueError, match="no column holds the trace id"):
         classify_spans(frame.select("span_id"), tmp_path / "none")
 
 

@@ -75,7 +75,7 @@ def test_paths_are_files_folders_patterns_and_the_pipe(files: Path) -> None:
     assert "(standard input) --run 1" in piped.stdout
     empty = files / "empty"
     empty.mkdir()
-    for path, said in ((str(files / "nothing*"), "matches no file"), (str(empty), "holds no file"),
+    for path, said in ((str(files / "nothing*"), "matches no file"), (str(empty), "no trace files"),
                        ("a\0b", "matches no file")):  # fmt: skip
         wrong = run("triage", path)
         assert (wrong.exit_code, wrong.stdout) == (2, "")
@@ -94,6 +94,7 @@ def test_paths_are_files_folders_patterns_and_the_pipe(files: Path) -> None:
         (["deep", "--fail-on", "skipped", "--fail-on", "failed"], 0),
         (["deep", "--max-iterations", "3", "--fail-on", "failed"], 1),
         (["deep", "--max-iterations", "3", "--fail-on", "max_iterations"], 1),
+        (["deep", "--max-iterations", "3", "--fail-on", "Max iterations, skipped"], 1),
         (["a.jsonl", "--fail-on", "eror"], 2),
         (["a.jsonl", "--format", "no such"], 2),
         (["a.jsonl", "--html", "-"], 2),
@@ -321,7 +322,7 @@ def test_plan_says_what_is_next(tmp_path: Path) -> None:
 def test_version_and_help() -> None:
     """The version is one word; without a command, the help says what there is."""
     assert re.fullmatch(r"\d+\.\d+\S*\n", run("--version").stdout)
-    assert "Exit codes: 0 fine" in run("--help").output
+    assert "Exit codes: 0 success" in run("--help").output
     assert "triage" in run().output
 
 
@@ -480,7 +481,7 @@ def test_an_output_never_overwrites_an_input(files: Path, kind: str) -> None:
     for name in ("a.jsonl", "deep/../a.jsonl", "link.jsonl", "hard.out"):
         done = run("triage", str(source), f"--{kind}", str(files / name))
         assert (done.exit_code, source.read_bytes()) == (2, before)
-        assert "would be overwritten" in " ".join(done.stderr.split())
+        assert "is also an input" in " ".join(done.stderr.split())
     assert run("triage", str(source), f"--{kind}", str(files / "new.out")).exit_code == 0
 
 
@@ -616,7 +617,7 @@ def test_batch_classifies_span_rows(tmp_path: Path) -> None:
     assert (done.exit_code, done.stdout[:26]) == (0, "Classified 2 of 2 slices i")
     again = " ".join(run(*words, "--slices", "2").stdout.split())
     assert "Classified 0 of 2 slices" in again
-    assert again.endswith("2 were finished before.")
+    assert again.endswith("2 were already finished.")
     wrong = run(*words, "--trace-id", "nothing")
     assert wrong.exit_code == 2
-    assert "no column tells the trace" in wrong.stderr
+    assert "no column holds the trace id" in wrong.stderr

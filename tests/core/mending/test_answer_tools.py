@@ -216,3 +216,96 @@ def test_which_refused_replies_are_shown() -> None:
         step = mending.reply(reply)
         assert isinstance(step, Ask)
         assert [message.role for message in step.messages] == roles
+
+
+# An answer that is written as text, where several tools take one
+
+
+class Contact(BaseModel):
+    """A contact."""
+
+    name: str
+    note: str | None = None
+
+
+class Order(BaseModel):
+    """An order."""
+
+    name: str
+    total: float
+
+
+class Person(BaseModel):
+    """A person."""
+
+    name: str
+    note: str | None = None
+
+
+def written(text: str, **answers: Any) -> Any:
+    """Return what to do about an answer that is written as text."""
+    tools = [{"name": name, "parameters": {"properties": {}}} for name in answers]
+    mending = Mending(tools, answers=answers)
+    mending.start()
+    return mending.reply(Reply(text))
+
+
+@pytest.mark.parametrize("order", [("Contact", "Order"), ("Order", "Contact")])
+def test_the_tool_that_keeps_all_that_was_said(order: tuple[str, ...]) -> None:
+    """In whatever order they come, the answer goes to the one that drops nothing of it."""
+    kinds = {"Contact": Contact, "Order": Order}
+    answers = {name: kinds[name] for name in order}
+    step = written('{"name": "Ann", "total": 99.5}', **answers)
+    assert (step.calls[0].name, step.value) == ("Order", Order(name="Ann", total=99.5))
+    step = written('{"name": "Ann", "note": "late"}', **answers)
+    assert (step.calls[0].name, step.value) == ("Contact", Contact(name="Ann", note="late"))
+    step = written('{"name": "Ann"}', **answers)
+    assert step.calls[0].name == "Contact"
+
+
+def test_the_tool_that_takes_it_without_repair() -> None:
+    """Of two that drop nothing, the one that takes it as it is."""
+    counted = {"properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    told = {"properties": {"n": {"type": "string"}}, "required": ["n"]}
+    assert written('{"n": "7"}', Counted=counted, Told=told).calls[0].name == "Told"
+    assert written('{"n": 7}', Told=told, Counted=counted).calls[0].name == "Counted"
+
+
+def test_a_tool_that_takes_any_key() -> None:
+    """A schema without names of its own drops nothing."""
+    step = written('{"name": "Ann", "x": 1}', Contact=Contact, Rest={"type": "object"})
+    assert step.calls[0].name == "Rest"
+
+
+def test_two_tools_that_fit_alike() -> None:
+    """Nobody knows which one is meant, so the model is asked to call it."""
+    step = written('{"name": "Ann", "note": "late"}', Contact=Contact, Person=Person)
+    assert isinstance(step, Ask)
+    assert "calling `Contact`, `Person`" in step.messages[-1].content
+
+
+# A refusal
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply(finish_reason="content_filter"), Reply("", holds_more=True)]
+)
+@pytest.mark.parametrize("how", [{"schema": City}, {"answers": {"City": City}}, {"needs_call": 1}])
+def test_nobody_asks_again_for_what_was_refused(reply: Reply, how: dict[str, Any]) -> None:
+    """A refusal says nothing that could be mended."""
+    mending = Mending(TOOLS, **how)
+    mending.start()
+    step = mending.reply(reply)
+    assert isinstance(step, GaveUp)
+    assert step.retries == 0
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Reply(""), Reply("I think so.", holds_more=True), Reply("{", (), (), "content_filter")],
+)
+def test_what_is_no_refusal_is_asked_about(reply: Reply) -> None:
+    """Who says nothing without a reason, or says something, is asked again."""
+    mending = Mending(schema=City)
+    mending.start()
+    assert isinstance(mending.reply(reply), Ask)

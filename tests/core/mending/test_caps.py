@@ -31,7 +31,7 @@ def test_nothing_found() -> None:
     """Who found nothing says so; a handoff is not something found."""
     handed = CallResult("handoff", {}, "bob takes over", handoff="bob")
     for calls in ([], [handed]):
-        assert answer_at_cap(calls).content.endswith("its limit of steps. Results so far: none")
+        assert answer_at_cap(calls).content.endswith("its step limit. Results so far: none")
 
 
 def test_the_error_holds_the_answer() -> None:

@@ -242,7 +242,11 @@ def test_only_plain_values_of_a_tool_without_a_schema_are_repeated(value: Any, s
 
 def test_nudges_and_forms_are_no_actions() -> None:
     """Whatever else a model is told is not read as an action either."""
-    decision = LoopPolicy().decide([CallResult("search", {"query": "x"}, "nothing")] * 2)
-    assert isinstance(decision, Nudge)
-    for said in (decision.content, *FORMS.values()):
+    twice = [CallResult("search", {"query": "x"}, "nothing")] * 2
+    nudges = [
+        LoopPolicy().decide(twice, "Where is Oslo?", answer_label=label)
+        for label in ("", "Answer", "Final Answer")
+    ]
+    assert all(isinstance(each, Nudge) for each in nudges)
+    for said in (*(each.content for each in nudges if isinstance(each, Nudge)), *FORMS.values()):
         assert not any(isinstance(a, ToolCall) for a in read_turn(said, tools=TOOLS).actions)

@@ -18,7 +18,6 @@ from loopmend import (
     FinalAnswer,
     GaveUp,
     Mending,
-    Message,
     NormalizationError,
     ReadingConfig,
     Reply,
@@ -26,7 +25,7 @@ from loopmend import (
     ToolCall,
     read_turn,
 )
-from loopmend.mending import NativeCall, check_on_failure, constrained, is_clean
+from loopmend.mending import Message, NativeCall, check_on_failure, constrained, is_clean
 from loopmend.reading import Toolbox
 from tests.core.strategies import emitted_text
 
@@ -334,7 +333,7 @@ def test_a_repeat_word_for_word_is_dropped_once_and_then_ends() -> None:
     asked(mending, Reply(NARRATED))
     assert isinstance(mending.reply(Reply(NARRATED)), GaveUp)
     mending = started(policy={"max_retries": 5})
-    unseen = Reply("", holds_more=True)
+    unseen = Reply(error=ValueError("unseen"), holds_more=True)
     failure = Failure(FailurePattern.MALFORMED, "m", (0, 0))
     mending.refuse(unseen, failure)
     assert isinstance(mending.refuse(unseen, failure), Ask)

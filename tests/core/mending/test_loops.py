@@ -32,15 +32,21 @@ def test_warning_then_stop() -> None:
 
 
 def test_what_the_model_is_told() -> None:
-    """It has the result, may go on if it waits, and else answers what was asked."""
+    """It has the result, may go on if it waits, and else tells the user; no question is put."""
     told = LoopPolicy().decide([A] * 2, "Where is\n Oslo?")
     assert isinstance(told, Nudge)
-    assert told.content == (
-        "You called search 2 times with the same arguments and got the same result, "
-        "so you have it. "
-        "Go on only if you are waiting for that to change. "
-        "If not: Answer from what the tools returned: Where is Oslo?"
+    told_twice = (
+        "You called search 2 times with the same arguments and got the same result each time. "
+        "Do not call it again unless you are waiting for a change. "
     )
+    results = (
+        "ell the user what the results say. "
+        "If they say that something does not exist, tell the user that it does not exist."
+    )
+    assert told.content == f"{told_twice}T{results}"
+    labelled = LoopPolicy().decide([A] * 2, answer_label="Final Answer")
+    assert isinstance(labelled, Nudge)
+    assert labelled.content == f'{told_twice}Begin with "Final Answer:" and t{results}'
 
 
 def test_order_and_spacing_do_not_matter() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loopmend import FailurePattern, GaveUp, Mending, Message, Reply, RetryPolicy
-from loopmend.mending import CallResult, NativeCall, calls_made, calls_of, is_clean
+from loopmend import FailurePattern, GaveUp, Mending, Reply, RetryPolicy
+from loopmend.mending import CallResult, Message, NativeCall, calls_made, calls_of, is_clean
 from loopmend.reading import Toolbox
 
 ASKED = Message("user", "Where is Oslo?", id="q1")

@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from loopmend import Message, action_schema
+from loopmend import action_schema
 from loopmend.contracts import parse_action
-from loopmend.mending import NativeCall, asks_to_see, constrained, is_protocol_error, refuses_schema
+from loopmend.mending import (
+    Message,
+    NativeCall,
+    asks_to_see,
+    constrained,
+    is_protocol_error,
+    refuses_schema,
+)
 
 TOOL = {
     "name": "book",
@@ -199,3 +206,19 @@ def test_who_asks_to_see(question: str) -> None:
 def test_who_asks_for_something_else(question: str) -> None:
     """Arguments, calls and JSON that are not those of a tool are only words."""
     assert not asks_to_see(question, ["delete_all", "search"])
+
+
+@pytest.mark.parametrize(
+    ("description", "shown"),
+    [
+        ("book(room: 'str') -> 'str'\nBook a room.", "Book a room."),
+        ("book(room: 'str') -> 'str'\n", "book(room: 'str') -> 'str'"),
+        ("book(s) a room\nfor a night", "book(s) a room for a night"),
+        ("Book a room.\nbook(room) does it.", "Book a room. book(room) does it."),
+    ],
+)
+def test_a_signature_is_not_written_twice(description: str, shown: str) -> None:
+    """LlamaIndex begins a description with the signature, which would push out what follows."""
+    tool = {"name": "book", "description": description, "parameters": {"properties": {}}}
+    told = constrained([Message("user", "Hi")], [tool])[0].content
+    assert told.splitlines()[1] == f"- book(): {shown}"

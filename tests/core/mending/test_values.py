@@ -15,6 +15,7 @@ from loopmend import (
     Done,
     FailurePattern,
     GaveUp,
+    JsonReading,
     Mending,
     ReadingConfig,
     Reply,
@@ -23,6 +24,7 @@ from loopmend import (
 )
 from loopmend.mending import NativeCall, value_correction, value_schema
 from loopmend.mending.value_corrections import shape
+from loopmend.mending.value_replies import read_value_reply
 from loopmend.reading import schema_of
 
 P = FailurePattern
@@ -366,3 +368,21 @@ def test_a_shape_of_two_kinds_that_comes_back_is_no_value() -> None:
     assert isinstance(mending.reply(Reply("")), Ask)
     assert isinstance(mending.reply(Reply("no {")), Ask)
     assert not isinstance(mending.reply(Reply(shape(wanted))), Done)
+
+
+def test_the_last_call_of_a_reply_that_was_cut_off_is_refused() -> None:
+    """Its decoded arguments may be completed by a client; a call before it, or a text, is whole."""
+    schema = schema_of(dict[str, int])
+    cut, other = NativeCall("x", {"a": 1}, "1"), NativeCall("x", {"a": "?"}, "2")
+    failure = _read(Reply(calls=(cut,), finish_reason="length"), schema).failure
+    assert failure is not None
+    assert failure.pattern is P.TRUNCATED
+    assert failure.tool == "x"
+    assert _read(Reply(calls=(cut, other), finish_reason="length"), schema).value == {"a": 1}
+    assert _read(Reply(calls=(cut,), finish_reason="stop"), schema).value == {"a": 1}
+    written = NativeCall("x", '{"a": 1}', "1")
+    assert _read(Reply(broken_calls=(written,), finish_reason="length"), schema).value == {"a": 1}
+
+
+def _read(reply: Reply, schema: Any) -> JsonReading:
+    return read_value_reply(reply, schema, ReadingConfig()).reading

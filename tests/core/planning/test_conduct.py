@@ -46,7 +46,7 @@ BROKEN = {"previous_turn_had_protocol_issues": True}
         (
             MISSING,
             {},
-            Conduct(advice="Missing skills: pdf. Pass `compose=` to have it made."),
+            Conduct(advice="Missing skills: pdf. Pass `compose=` to create it."),
         ),
         (MISSING, {"composes": True}, Conduct()),
         (ALIKE, {}, Conduct()),

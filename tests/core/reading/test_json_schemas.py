@@ -13,8 +13,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator, model_validator
 from typing_extensions import TypedDict
 
-from loopmend import FailurePattern, Problem, ReadingConfig, read_json
-from loopmend.reading import Schema, fit_value, schema_of
+from loopmend import FailurePattern, ReadingConfig, read_json
+from loopmend.reading import Problem, Schema, fit_value, schema_of
 from loopmend.reading.alignment import Alignment
 from loopmend.reading.checker import Checker
 

@@ -76,6 +76,15 @@ def test_thinking_and_remarks_come_first() -> None:
     assert _partials(*chunks) == [None, None, None, None, {}, {"a": 2}]
 
 
+def test_thinking_between_tokens_comes_first() -> None:
+    """So is what stands between tokens, however they are cut; a bracket is none of them."""
+    assert _partials("[TH", "INK]", '{"a": 1}', "[/TH", "INK]", '{"a": 2}') == [
+        *[None] * 5,
+        {"a": 2},
+    ]
+    assert _partials("[", "Tr") == [None, []]
+
+
 @pytest.mark.parametrize(
     "text",
     [

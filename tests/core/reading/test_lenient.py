@@ -35,7 +35,7 @@ from loopmend.reading.values import decode_value, scanned_value, verified
         ('{"a": 1]}', {"a": 1}),
         ("[+1, 1_000, .5, 5., 1e3, -2]", [1, 1000, 0.5, 5.0, 1000.0, -2]),
         ("[inf, -Infinity]", [inf, -inf]),
-        ('["\\d\\_\\x\\n\\u00e9\\ud83d\\ude00\\ud800\\/"]', ["\\d_\\x\né😀\ufffd/"]),
+        ('["\\d\\_\\x\\n\\u00e9\\ud83d\\ude00\\ud800\\/"]', ["\\d\\_\\x\né😀\ufffd/"]),
         ("[f(x, 1), a[0]]", ["f(x, 1)", "a[0]"]),
         ("[" + "9" * 400 + ",]", [int("9" * 400)]),
     ],
@@ -146,7 +146,9 @@ def test_keys_that_come_twice(text: str, twice: str | None) -> None:
 def test_what_json_lacks_is_a_repair(text: str) -> None:
     """What the quick decoder lets pass is told all the same."""
     found = verified(text, decode_value(text, 0))
-    assert [repair.what for repair in found.repairs] == ["number or escape that JSON lacks"]
+    assert [repair.what for repair in found.repairs] == [
+        "number or escape that JSON does not allow"
+    ]
 
 
 def test_what_is_verified_stays() -> None:

@@ -155,6 +155,7 @@ PLACED = {
 BOUNDED = {
     "reading.marks.END_OF_TEXT",
     *("reading.excerpts._BEFORE", "reading.growth._APART"),  # 40 characters before a mark
+    *("reading.excerpts._LABEL", "reading.disowning._DENIAL"),  # 40 and 80 before a value
 }
 """Patterns that only ever see so many characters, once for each text."""
 

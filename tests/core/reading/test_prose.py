@@ -208,3 +208,17 @@ def test_claims(read: Callable[..., Turn]) -> None:
         "Let me sum up what was deleted, right?",
     ):
         assert read(good).failure is None
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Je vais bien, merci !", False),
+        ("Je vais très bien.", False),
+        ("Je vais chercher la météo.", True),
+        ("Je vais tout de suite l'ouvrir.", True),
+    ],
+)
+def test_how_somebody_is_is_no_plan(said: str, told: bool) -> None:  # noqa: FBT001 - a parameter
+    """In French only a verb says what somebody is about to do."""
+    assert (read_turn(said, tools=["search"]).failure is not None) is told

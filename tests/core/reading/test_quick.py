@@ -238,6 +238,7 @@ def test_anything_is_read_alike(text: str, tools: Toolbox | None, config: Readin
     _agree(f"Thought: {text}\nAction: search\nAction Input: x", tools, config)
     _agree(f"Thought: x\nAction: search\nAction Input: {text}", tools, config)
     _agree(f"Thought: x\nFinal Answer: {text}", tools, config)
+    _agree(f"Final Answer: {text}", tools, config)
 
 
 @_MANY
@@ -317,6 +318,7 @@ def test_the_short_way_is_taken() -> None:
     loose = quick_turn("Thought: t\nAction: search\nAction Input: Oslo", None, config)
     assert loose is not None
     assert loose.actions == (ToolCall("search", "Oslo"),)
+    assert quick_turn("Final Answer: Oslo", box, config) is not None
     answer = quick_turn("Thought: t\nFinal Answer: Oslo", box, config)
     assert answer is not None
     assert answer.actions == (FinalAnswer("Oslo"),)

@@ -54,7 +54,7 @@ def test_characters_agree_where_nothing_was_dropped(text: str) -> None:
 
 @given(texts)
 def test_nothing_is_lost_but_what_says_nothing(text: str) -> None:
-    """What is dropped is a line end's half, a blank of no width or a vendor's mark; all else stays."""
+    """Only half a line end, a zero-width space or a vendor's mark is dropped; all else stays."""
     source = Source(text)
     if source.changed is None:
         assert source.text == text
@@ -170,16 +170,16 @@ def test_a_lone_return_in_a_value_is_a_character() -> None:
 
 
 def test_marks_that_say_nothing() -> None:
-    """A byte order mark, a blank of no width behind a colon and MiniMax's tokens are dropped."""
+    """A byte order mark, a zero-width space behind a colon and MiniMax's tokens are dropped."""
     text = "\ufeffAction:\u200b a]<]minimax[>[<b>"
     source = Source(text)
     assert source.text == "Action: a<b>"
-    assert source.changed == "marks that say nothing"
+    assert source.changed == "meaningless marks"
     assert source.span((7, 12)) == (9, len(text))
 
 
 def test_marks_inside_a_value_stay() -> None:
-    """A blank of no width elsewhere is part of what was written."""
+    """A zero-width space elsewhere is part of what was written."""
     text = "wo\u200brd and [>[< too"
     source = Source(text)
     assert source.text == text

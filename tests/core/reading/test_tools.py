@@ -228,7 +228,7 @@ def test_raw_text_is_typed_by_the_schema(key: str, raw: str, value: Any) -> None
 def test_arguments_are_decoded_however_often_they_were_encoded() -> None:
     """Three times is enough for anyone; beyond that they stay text."""
     arguments = '{"a": 1}'
-    for _ in range(2):
+    for _ in range(3):
         arguments = json.dumps(arguments)
     call = {"name": "f", "args": arguments}
     assert read_turn("", native_calls=[call]).actions == (ToolCall("f", {"a": 1}),)

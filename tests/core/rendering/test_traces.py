@@ -118,7 +118,7 @@ def test_what_a_run_got_over() -> None:
         Step(calls=[TraceCall("f", n)], observations=[o]) for n, o in enumerate((failed, fine))
     ]
     page = shown(classify_trace(Trace([*steps, Step(answer="4")], answer="4")))
-    assert "It got over a failure." in page.text("p")
+    assert "It recovered from a failure." in page.text("p")
     assert page.text("div note") == "recovered"
 
 

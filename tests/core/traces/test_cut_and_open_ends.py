@@ -314,7 +314,7 @@ def test_spans_without_content() -> None:
     calls = [[call.id for call in step.calls] for step in trace.steps]
     assert calls == [["c1"], ["c2"], []]
     assert (report.stop_reason.value, report.findings) == ("final_answer", ())
-    assert "does not hold its words" in report.stop.evidence
+    assert "omits its text" in report.stop.evidence
 
 
 def test_spans_without_content_that_end_with_a_call() -> None:

@@ -168,7 +168,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     """A file that is no database is not touched."""
     path = tmp_path / "notes.txt"
     path.write_text("no database, " * 100)
-    with pytest.raises(TraceFormatError, match=r"notes\.txt is no store of traces: file is not a"):
+    with pytest.raises(TraceFormatError, match=r"notes\.txt is not a trace store: file is not a"):
         TraceStore(path)
     assert path.read_text() == "no database, " * 100
 
@@ -346,11 +346,11 @@ def test_a_foreign_database_is_refused(tmp_path: Path, name: str, version: int) 
         connection.execute(HOSTILE[name])
         connection.execute(f"PRAGMA user_version = {version}")
     before = path.read_bytes()
-    with pytest.raises(TraceFormatError, match=r"traces\.db is no store of traces: version"):
+    with pytest.raises(TraceFormatError, match=r"traces\.db is not a trace store: version"):
         TraceStore(path)
     loaded = load_traces(path)
     assert list(loaded) == []
-    assert "is no store of traces: version" in loaded.skipped[0].reason
+    assert "is not a trace store: version" in loaded.skipped[0].reason
     assert path.read_bytes() == before
 
 
@@ -381,7 +381,7 @@ def test_a_bad_row_does_not_stop_a_store(
             connection.execute(statement, values)
         store.add(Trace(answer="3"))
         assert (answers(store), store.get(2), store.skipped) == (["1", "3"], None, 2)
-    assert "row 2 holds no trace" in caplog.text
+    assert "row 2 contains no trace" in caplog.text
     assert [trace.answer for trace in load_traces(path)] == ["1", "3"]
     with TraceStore(path, errors="raise") as strict, pytest.raises(TraceFormatError):
         list(strict)

@@ -71,7 +71,7 @@ def test_one_bad_line_does_not_stop_a_log(log: TraceLog, caplog: pytest.LogCaptu
     log.add(Trace(answer="5"))
     assert [answers(log), log.skipped] == [["1", "5"], 3]
     assert [answers(log), log.skipped] == [["1", "5"], 3]
-    assert "line 2 holds no trace: unsupported trace version 2" in caplog.text
+    assert "line 2 contains no trace: unsupported trace version 2" in caplog.text
     with pytest.raises(TraceFormatError, match="version 2"):
         list(TraceLog(log.path, errors="raise"))
 

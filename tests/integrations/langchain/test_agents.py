@@ -32,7 +32,7 @@ from langchain_loopmend.middleware import (
     PlannerMiddleware,
 )
 from langchain_loopmend.middleware.arrivals import listened, may_stream
-from langchain_loopmend.middleware.model_calls import Once
+from langchain_loopmend.middleware.model_exchanges import Once
 from langchain_loopmend.schemas import toolbox
 from langchain_loopmend.testing import ScriptedChatModel, call
 from loopmend import FailurePattern, GaveUp

@@ -49,7 +49,7 @@ from tests.integrations.langchain.tools import wait
 QUESTION: Any = {"messages": [("user", "How many users are there?")]}
 DONE = "There are 3."
 EITHER_WAY = pytest.mark.parametrize("asynchronous", [False, True])
-FOUND = "Stopped: the run reached its limit of steps. Results so far: "
+FOUND = "Stopped: the run reached its step limit. Results so far: "
 
 
 @tool
@@ -126,7 +126,7 @@ def test_langgraph_6731_queries_that_fail_in_other_words(*, asynchronous: bool) 
     run, llm = agent(counting(0), *failing, middleware=[LoopGuardMiddleware()])
     last = invoke(run, QUESTION, asynchronous=asynchronous)["messages"][-1]
     assert last.content == (
-        "Stopped: the run reached its limit of steps. The last call failed: "
+        "Stopped: the run reached its step limit. The last call failed: "
         "(sqlite3.OperationalError) no such column in select 9. Results so far: count(t0): t0: 3"
     )
     told = [str(asked[-1].content)[:27] for asked in llm.asked if asked[-1].type == "human"]
@@ -337,7 +337,7 @@ def test_limits_of_calls(which: str, *, asynchronous: bool) -> None:
     assert "t0" not in stock.content
     ours, _ = agent(*script, middleware=[LIMITS[which], CapAnswerMiddleware()])
     messages = invoke(ours, QUESTION, asynchronous=asynchronous)["messages"]
-    assert messages[-1].content.startswith("Stopped: the run reached its limit of calls.")
+    assert messages[-1].content.startswith("Stopped: the run reached its call limit.")
     assert messages[-1].content.endswith("Results so far: count(t0): t0: 3; count(t1): t1: 3")
     assert messages[-1].response_metadata == {ENDED: "max_iterations"}
     assert is_valid(messages)
@@ -369,7 +369,7 @@ CHAT = ChatPromptTemplate.from_messages(
 )
 ASKED = {"input": "How many users are there?"}
 STOCK = "Agent stopped due to iteration limit or time limit."
-AT_CAP = "Stopped: the run reached its limit of iterations or time. Results so far: "
+AT_CAP = "Stopped: the run reached its iteration or time limit. Results so far: "
 
 
 def looking(n: int) -> str:

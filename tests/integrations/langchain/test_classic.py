@@ -426,3 +426,17 @@ def test_a_legacy_retry_chain(*, asynchronous: bool) -> None:
     assert found.return_values == {"output": "4"}
     assert "Your reply was empty." in str(llm.asked[0][0].content)
     assert llm.ways == ["async" if asynchronous else "sync"]
+
+
+@pytest.mark.parametrize("replies", [["", "", ""], ["I will search."] * 3])
+def test_a_reply_that_could_not_be_read_is_no_call(replies: list[str]) -> None:
+    """The executor writes our correction down as a result, but nothing was found by it."""
+    run, llm = guarded(*replies, warn_after=2)
+    run.handle_parsing_errors = True
+    run.max_iterations = 3
+    output = run.invoke(QUESTION)["output"]
+    assert output.startswith("Stopped:")
+    assert "_Exception" not in output
+    assert "Your reply" not in output
+    assert "described a tool call" not in output
+    assert all("_Exception" not in str(asked[-1].content) for asked in llm.asked)

@@ -19,8 +19,8 @@ from langchain_core.messages import (
 from langchain_loopmend import NormalizationError, ToolCallRetry, with_tool_call_retry
 from langchain_loopmend.messages import ENDED, core_messages, messages_of, reply_of
 from langchain_loopmend.testing import ScriptedChatModel, call
-from loopmend import Ask, GaveUp, Mending, Message, RetryPolicy
-from loopmend.mending import is_protocol_error
+from loopmend import Ask, GaveUp, Mending, RetryPolicy
+from loopmend.mending import Message, is_protocol_error
 from tests.integrations.langchain.events import Events
 from tests.integrations.langchain.tools import TOOLS, echo, search, wait
 

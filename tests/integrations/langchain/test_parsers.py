@@ -188,10 +188,13 @@ def test_a_tool_that_takes_an_object() -> None:
         ("Action: echo\nAction Input: hello", "hello"),
         ('Action: echo\nAction Input: {"text": "hello"}', {"text": "hello"}),
         ('Action: echo\nAction Input: {"a": "é", "b": 2}', '{"a": "é", "b": 2}'),
+        ('Action: echo\nAction Input: {"a": 1}', '{"a": 1}'),
+        ('Action: echo\nAction Input: {"a": ["b"]}', '{"a": ["b"]}'),
+        ('Action: echo\nAction Input: {"a": null}', '{"a": null}'),
     ],
 )
-def test_a_tool_of_one_text_gets_what_it_can_take(text: str, given: object) -> None:
-    """LangChain's `Tool` refuses an object of several values, so that it gets text."""
+def test_a_tool_of_one_text_gets_text(text: str, given: object) -> None:
+    """LangChain's `Tool` takes the only value out of an object, so that has to be text."""
     found = action(text, tools=TOOLS)
     assert found.tool_input == given
     assert str(echo.run(found.tool_input)).startswith("echo: ")
@@ -444,7 +447,7 @@ def test_copies_take_up_what_is_new() -> None:
 
 def test_wrong_types() -> None:
     """One name is not several tools, and what is no text is not read."""
-    with pytest.raises(ValidationError, match="not one str"):
+    with pytest.raises(TypeError, match="not one str"):
         AgentActionOutputParser(tools="search")
     with pytest.raises(TypeError, match="must be a str"):
         AgentActionOutputParser().parse(123)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -41,17 +42,12 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from langchain_loopmend import recorder as module
-from langchain_loopmend import runs
 from langchain_loopmend.recorder import TraceRecorder, record_traces
-from langchain_loopmend.run_values import (
-    answer_of,
-    calls_in,
-    question_of,
-    reply_of,
-    text_of_output,
-    tokens_of,
-)
+from langchain_loopmend.run_values import answer_of, model_reply, question_of, text_of_output
 from langchain_loopmend.testing import ScriptedChatModel, call
+from loopmend import Reply
+from loopmend.traces import open_runs
+from loopmend.traces.open_runs import ModelReply
 from loopmend.traces.stop import stop_of
 from loopmend.traces.trace import Limits, Tokens, Trace, TraceCall, TraceError
 from tests.integrations.langchain.tools import REACT, TOOLS, search, wait
@@ -683,7 +679,7 @@ def test_a_reply_beyond_measure_is_read_in_part(message: Any) -> None:
 
 def test_unfinished_runs_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Roots that never end are forgotten with their children, and late news of them ignored."""
-    monkeypatch.setattr(runs, "_MOST_OPEN", 3)
+    monkeypatch.setattr(open_runs, "_MOST_OPEN", 3)
     recorder = TraceRecorder()
     ids = []
     for _ in range(10):
@@ -695,6 +691,7 @@ def test_unfinished_runs_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None
     recorder.on_chain_end(None, run_id=uuid4())
     recorder.on_chain_error(OSError(), run_id=uuid4())
     recorder.on_agent_action(None, run_id=uuid4())
+    recorder.on_interrupt(SimpleNamespace(run_id=uuid4()))
     assert (recorder.traces, recorder._complained) == ((), set())
 
 
@@ -789,7 +786,16 @@ def test_questions() -> None:
         {"topic": "Where?"},
     ):
         assert question_of(given) == "Where?"
-    for none in ("", None, 7, AIMessage("x"), [("ai", "x")], {"a": "x", "b": "y"}, {"input": 1}):
+    for none in (
+        "",
+        None,
+        7,
+        [7],
+        AIMessage("x"),
+        [("ai", "x")],
+        {"a": "x", "b": "y"},
+        {"input": 1},
+    ):
         assert question_of(none) is None
 
 
@@ -830,8 +836,9 @@ def test_replies() -> None:
     """Tokens are counted as the provider tells them, and a model may return nothing."""
     usage = {"prompt_tokens": 3, "completion_tokens": None}
     told = LLMResult(generations=[[Generation(text="x")]], llm_output={"token_usage": usage})
-    assert tokens_of(told) == Tokens(3, 0)
-    assert reply_of(told) == "x"
-    assert reply_of(LLMResult(generations=[])) is None
-    broken = {"name": None, "args": "{", "id": "1", "error": None}
-    assert calls_in(AIMessage("", invalid_tool_calls=[broken])) == [TraceCall("", "{", "1")]
+    assert model_reply(told) == ModelReply(Reply("x"), Tokens(3, 0), is_message=False)
+    assert model_reply(LLMResult(generations=[])) is None
+    broken: Any = {"name": None, "args": "{", "id": "1", "error": None}
+    nameless = AIMessage("", invalid_tool_calls=[broken])
+    found = trace(ScriptedChatModel(script=[nameless]), "go")
+    assert found.steps[0].calls == (TraceCall("", "{", "1"),)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Union
 
 import pytest
 
@@ -43,6 +44,12 @@ class Country(BaseModel):
     """A country."""
 
     capital: str
+
+
+class Named(BaseModel):
+    """Anything that has a name."""
+
+    name: str
 
 
 @dataclass
@@ -347,3 +354,126 @@ def test_a_reply_beside_other_messages_is_not_ours() -> None:
         "Let me search for that.",
         "Anything else?",
     ]
+
+
+# What else a reply holds whose answer LangChain took
+
+
+def answers(*others: Any, **beside: Any) -> AIMessage:
+    """Return a reply that gives the answer, and makes other calls."""
+    first = {"name": "City", "args": {"name": "Oslo", "people": 717710}, "id": "1"}
+    return AIMessage("", tool_calls=[{**first, **beside.pop("change", {})}, *others], **beside)
+
+
+def looking_up(id: str | None, **args: Any) -> dict[str, Any]:
+    """Return a call of the other tool."""
+    return {"name": "search", "args": args or {"query": "Oslo"}, "id": id}
+
+
+@pytest.mark.parametrize("id", [None, ""])
+def test_an_answer_without_an_id_gets_one(id: str | None) -> None:
+    """LangChain cannot answer a call without an id, which some small servers send."""
+    model = ScriptedChatModel(script=[answers(change={"id": id})], repeat=True)
+    middleware = [NormalizationMiddleware()]
+    agent: Any = create_agent(
+        model, [search], response_format=ToolStrategy(City), middleware=middleware
+    )
+    for result in (agent.invoke(ASKED), wait(agent.ainvoke(ASKED))):
+        assert result["structured_response"] == OSLO
+        said, told = result["messages"][-2:]
+        assert said.tool_calls[0]["id"] == told.tool_call_id != ""
+    assert len(model.asked) == 2
+
+
+@pytest.mark.parametrize("id", [None, "", "1"])
+def test_each_call_beside_an_answer_has_an_id_of_its_own(id: str | None) -> None:
+    """Two calls with one id, or a call without any, leave a history that providers refuse."""
+    result, _ = run([answers(looking_up(id))], ToolStrategy(City))
+    assert result["structured_response"] == OSLO
+    ids = [c["id"] for m in result["messages"] for c in getattr(m, "tool_calls", ())]
+    told = [m.tool_call_id for m in result["messages"] if isinstance(m, ToolMessage)]
+    assert sorted(ids) == sorted(told)
+    assert len(set(ids)) == 2
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        answers(looking_up("2", q="Oslo")),
+        answers({**looking_up("2"), "name": "nosuch"}),
+        answers(invalid_tool_calls=[{**looking_up("2"), "args": "{q", "error": None}]),
+        answers(response_metadata={"finish_reason": "length"}),
+    ],
+    ids=["arguments", "unknown", "broken", "length"],
+)
+def test_the_rest_of_a_reply_with_an_answer_counts_too(reply: AIMessage) -> None:
+    """A bad call beside the answer never reaches the tools, and an answer that may be cut none."""
+    result, model = run([reply, ANSWER], ToolStrategy(City))
+    assert result["structured_response"] == OSLO
+    assert len(model.asked) == 2
+    assert "nosuch" not in str(result["messages"])
+
+
+def test_what_langchain_takes_stands() -> None:
+    """An answer that fits, with words or a good call beside it, is LangChain's own business."""
+    extra = call("City", name="Oslo", people=717710, mayor="x")
+    spoken = ANSWER.model_copy(update={"content": "Let me answer."})
+    for reply in (extra, spoken, answers(looking_up("2"))):
+        result, model = run([reply], ToolStrategy(City))
+        assert result["structured_response"] == OSLO
+        assert (len(model.asked), result.get("normalization")) == (1, None)
+
+
+def test_an_error_of_others_is_raised() -> None:
+    """What fails in the middleware behind ours is no answer without an id."""
+
+    class Broken(AgentMiddleware[Any, Any, Any]):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            handler(request)
+            return City(name="Oslo", people=-1)
+
+    agent: Any = create_agent(
+        ScriptedChatModel(script=[ANSWER]),
+        [search],
+        response_format=ToolStrategy(City),
+        middleware=[NormalizationMiddleware(), Broken()],
+    )
+    with pytest.raises(ValueError, match="people"):
+        agent.invoke(ASKED)
+
+
+# Refusals
+
+REFUSED = AIMessage("", additional_kwargs={"refusal": "I cannot help with that."})
+FILTERED = AIMessage("", response_metadata={"finish_reason": "content_filter"})
+
+
+@pytest.mark.parametrize("reply", [REFUSED, FILTERED], ids=["refused", "filtered"])
+@pytest.mark.parametrize("wanted", [ToolStrategy(City), ProviderStrategy(City)])
+@pytest.mark.parametrize("tools", [[], [search]], ids=["no-tools", "tools"])
+def test_a_refusal_stands(reply: AIMessage, wanted: Any, tools: list[Any]) -> None:
+    """Nobody asks again, whatever was asked for, and the message says what it said."""
+    model = ScriptedChatModel(script=[reply])
+    middleware = [NormalizationMiddleware(on_failure="raise")]
+    agent: Any = create_agent(model, tools, response_format=wanted, middleware=middleware)
+    result = agent.invoke(ASKED)
+    assert result.get("structured_response") is None
+    said = result["messages"][-1]
+    assert (said.content, said.additional_kwargs) == ("", reply.additional_kwargs)
+    assert said.response_metadata == reply.response_metadata
+
+
+def test_an_answer_written_as_text_goes_to_the_schema_that_keeps_it() -> None:
+    """The first schema that tolerates it would drop what the model said."""
+    several: Any = Union[Country, Named, City]
+    result, _ = run([WRITTEN], ToolStrategy(several))
+    assert result["structured_response"] == OSLO
+
+
+def test_middleware_can_be_pickled() -> None:
+    """Whoever ships agents to other processes can ship it, used or not."""
+    middleware = NormalizationMiddleware(salvage=["search"], patterns=["empty"])
+    copy = pickle.loads(pickle.dumps(middleware))
+    model = ScriptedChatModel(script=["", "Done."])
+    agent: Any = create_agent(model, [search], middleware=[copy])
+    assert agent.invoke(ASKED)["messages"][-1].content == "Done."

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.exceptions import OutputParserException
+from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import JsonOutputParser as LangChainJsonParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -167,3 +168,15 @@ def test_langchain_32120_thinking_before_the_json(thought: str) -> None:
     except OutputParserException:
         theirs = None
     assert theirs != {"task": "t", "steps": []}
+
+
+def test_langchain_32120_thinking_in_the_arguments() -> None:
+    """`with_structured_output` takes the value out of arguments that begin with thoughts."""
+    thought = '<think>\nMaybe {"task": "x", "steps": []}?\n</think>\n<tool_call>\n'
+    mixed = thought + '{"task": "t", "steps": []}\n</tool_call>'
+    broken: Any = {"name": "Plan", "args": mixed, "id": "1", "error": None}
+    reply = AIMessage("", invalid_tool_calls=[{**broken, "type": "invalid_tool_call"}])
+    llm = BindingModel(script=[reply])
+    chain = with_tool_call_retry(llm).with_structured_output(Plan)
+    assert chain.invoke("Plan it.") == Plan(task="t", steps=[])
+    assert len(llm.asked) == 1

@@ -15,7 +15,13 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from langchain_loopmend import ToolCallRetry, ValueParseException, with_tool_call_retry
+from langchain_loopmend import (
+    AgentActionOutputParser,
+    ToolCallRetry,
+    ValueParseException,
+    with_parsing_retry,
+    with_tool_call_retry,
+)
 from langchain_loopmend.testing import DecodingChatModel, ScriptedChatModel, call
 from tests.integrations.langchain.events import Events
 from tests.integrations.langchain.tools import search, wait
@@ -192,3 +198,68 @@ def test_react_agent_with_response_format() -> None:
     assert result["structured_response"] == OSLO
     assert [m.type for m in result["messages"]] == ["human", "ai", "tool", "ai"]
     assert "tools" not in llm.given[-1]
+
+
+def test_a_call_that_a_streaming_client_completed_is_asked_for_again() -> None:
+    """LangChain closes the arguments of a stream that hit its limit; they are no whole value."""
+    cut = AIMessage(
+        "",
+        tool_calls=[{"name": "City", "args": {"people": 7, "name": "Os"}, "id": "1"}],
+        response_metadata={"finish_reason": "length"},
+    )
+    model = ScriptedChatModel(script=[cut, WRITTEN])
+    assert with_tool_call_retry(model).with_structured_output(City).invoke("How big?") == OSLO
+
+
+def test_after_giving_up_the_models_own_function_is_asked() -> None:
+    """`on_failure` says what to return of a value, too; without a function it raises as ever."""
+    llm = ScriptedChatModel(script=["No."], repeat=True)
+    told: list[Any] = []
+
+    def instead(outcome: Any, finish: Any) -> Any:
+        told.append((outcome.retries, finish.return_values["output"]))
+        return OSLO
+
+    asking = with_tool_call_retry(llm, on_failure=instead).with_structured_output(City)
+    assert (asking.invoke("How big?"), told) == (OSLO, [(1, "No.")])
+    with pytest.raises(OutputParserException):
+        with_tool_call_retry(llm).with_structured_output(City).invoke("How big?")
+
+
+def test_a_refusal_is_not_asked_about_again() -> None:
+    """The provider said no, and the error says so at once."""
+    refused = AIMessage("", additional_kwargs={"refusal": "I cannot help with that."})
+    llm = ScriptedChatModel(script=[refused])
+    with pytest.raises(OutputParserException):
+        with_tool_call_retry(llm).with_structured_output(City).invoke("How big?")
+    llm = ScriptedChatModel(script=[refused])
+    asking = with_tool_call_retry(llm).with_structured_output(City, include_raw=True)
+    found = asking.invoke("How big?")
+    assert found["raw"].additional_kwargs == refused.additional_kwargs
+    assert (found["parsed"], len(llm.asked)) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: with_tool_call_retry("gpt-4"),  # type: ignore[arg-type]
+        lambda: with_parsing_retry("gpt-4", City),  # type: ignore[arg-type]
+    ],
+)
+def test_a_name_is_no_model(make: Any) -> None:
+    """What cannot be asked is refused at once, not when it is first asked."""
+    with pytest.raises(TypeError, match="`llm` must be a model, not str"):
+        make()
+
+
+def test_one_name_is_not_several_tools() -> None:
+    """Wherever tools are taken, the letters of a name are none."""
+    llm = ScriptedChatModel(script=[])
+    for take in (
+        lambda: with_tool_call_retry(llm, "search"),
+        lambda: with_tool_call_retry(llm).bind_tools("search"),
+        lambda: with_parsing_retry(llm, tools="search"),
+        lambda: AgentActionOutputParser(tools="search"),
+    ):
+        with pytest.raises(TypeError, match="`tools` must be a collection of tools, not one str"):
+            take()

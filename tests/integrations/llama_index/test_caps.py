@@ -66,10 +66,10 @@ def test_issue_14843_what_was_found_if_the_model_is_of_no_use(last: Any) -> None
     """Whatever the model says then, the user learns what was found."""
     llm = scripted(ADD, ADD, last)
     ran = run(guarded("class", "function", llm), llm, max_iterations=2)
-    assert ran.answer == "Stopped: the run reached its limit of steps. Results so far: add(1, 2): 3"
+    assert ran.answer == "Stopped: the run reached its step limit. Results so far: add(1, 2): 3"
     llm = scripted(ADD, last)
     ran = run(guarded("class", "function", llm), llm, max_iterations=1)
-    assert ran.answer == "Stopped: the run reached its limit of steps. Results so far: none"
+    assert ran.answer == "Stopped: the run reached its step limit. Results so far: none"
 
 
 @pytest.mark.parametrize("said", ["Thought: done\nAnswer: 3", "Answer: 3", "3"])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from llama_index.core import Document, VectorStoreIndex
+from llama_index.core.agent.react.output_parser import ReActOutputParser
 from llama_index.core.base.response.schema import Response
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.schema import NodeWithScore, TextNode
@@ -15,7 +16,7 @@ from llama_index.core.tools import FunctionTool, RetrieverTool
 from llama_index.core.workflow import Context
 
 from llama_index_loopmend import PlanEvent, PlannedAgentWorkflow, PlannerStepHook, embedding_match
-from llama_index_loopmend.hooks.facts import best_score
+from llama_index_loopmend.facts import best_score
 from llama_index_loopmend.hooks.matching import _MOST
 from llama_index_loopmend.testing import call
 from loopmend.planning import RosterMatch
@@ -80,6 +81,29 @@ def test_mistakes_of_the_last_run(same: str, mode: Any) -> None:
     )
     words = "In your last turn: You described a tool call"
     assert (words in shown(agent.llm, 1)) is (mode == "enforce" and same != "nothing")
+
+
+class Strict(ReActOutputParser):
+    """A parser of somebody's own."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "options", "issue"),
+    [
+        ("react", "Thought: I will add.", {"output_parser": Strict()}, "no_action"),
+        ("react", "Thought: t\nAnswer: 3", {"output_parser": Strict()}, None),
+        ("code", "<execute>add(1, 2)</execute>", {}, None),
+    ],
+)
+def test_the_planner_alone_knows_of_mistakes(
+    kind: str, said: Any, options: dict[str, Any], issue: str | None
+) -> None:
+    """What the agent's own parser refuses is a mistake; code that is run is none."""
+    answer = "Thought: t\nAnswer: 3" if kind == "react" else "3"
+    memory = buffer()
+    agent = planned(kind, said, answer, hook=[PlannerStepHook()], **options)
+    done = run(agent, memory=memory)
+    assert [plan.known["protocol_issue"] for plan in done.plans][1:2] == ([issue] if issue else [])
 
 
 def test_a_memory_that_is_gone_is_forgotten() -> None:

@@ -224,7 +224,8 @@ def test_a_reply_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loop: Any = import_module("loopmend.mending.loop")
     reads: list[str] = []
     corrections: list[str] = []
-    read, word = parsers.read_turn, loop.correction
+    loose: Any = import_module("loopmend.reading.loose_react")
+    read, word = loose.read_turn, loop.correction
 
     def counted(text: str, **options: Any) -> Any:
         reads.append(text)
@@ -234,7 +235,7 @@ def test_a_reply_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         corrections.append(failure.pattern.value)
         return word(failure, *given, **options)
 
-    monkeypatch.setattr(parsers, "read_turn", counted)
+    monkeypatch.setattr(loose, "read_turn", counted)
     monkeypatch.setattr("loopmend.reading.response.read_turn", counted)
     monkeypatch.setattr(loop, "correction", worded)
     monkeypatch.setattr(parsers, "correction", worded)

@@ -25,9 +25,9 @@ from llama_index_loopmend.messages import (
 )
 from llama_index_loopmend.parsers import JsonActionStep
 from llama_index_loopmend.schemas import toolbox
-from llama_index_loopmend.steps import ReasoningPad, Scratchpad, scratchpad_of
-from loopmend import Done, Mending, Message
-from loopmend.mending import NativeCall
+from llama_index_loopmend.scratchpads import ReasoningPad, Scratchpad, scratchpad_of
+from loopmend import Done, Mending
+from loopmend.mending import Message, NativeCall
 from loopmend.traces.readers.values import finish_of, tokens_of
 from loopmend.traces.trace import Tokens
 from tests.core.strategies import emitted_text

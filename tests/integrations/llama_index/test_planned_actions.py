@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from itertools import count
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from llama_index.core.memory import BaseMemoryBlock, StaticMemoryBlock
 from llama_index.core.workflow import Context
 
 from llama_index_loopmend import AgentStep
-from llama_index_loopmend.hooks.planner import _blocks
+from llama_index_loopmend.facts import found_in_blocks
 from llama_index_loopmend.testing import call
 from loopmend.breaker import CircuitBreaker
 from loopmend.contracts import RetrievalMetrics
@@ -215,8 +214,7 @@ def test_what_blocks_hold_besides_text_is_passed_over() -> None:
     async def ask() -> str:
         blocks = [Holding(name=f"{type(held)}", held=held) for held in (7, [ImageBlock()], " ")]
         async with memory_of(*blocks) as memory:
-            step: Any = SimpleNamespace(user_text="Oslo?", messages=[], memory=memory)
-            return await _blocks(step)
+            return await found_in_blocks(memory, "Oslo?", [])
 
     assert asyncio.run(ask()) == ""
 
@@ -245,7 +243,7 @@ def test_a_skill_is_composed_or_its_lack_is_an_advice(make: Any) -> None:
     assert [plan.selected for plan in done.plans] == ["ComposeSkill"]
     assert ("pdf can be read now." in shown(agent.llm)) is (make is not None)
     assert "Missing skills" not in shown(agent.llm)
-    advice = "Missing skills: pdf. Pass `compose=` to have it made." if make is None else None
+    advice = "Missing skills: pdf. Pass `compose=` to create it." if make is None else None
     assert [plan.advice for plan in done.plans] == [advice]
     assert done.outcomes == ([None] if make is None else ["composed"])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from llama_index.core.agent.workflow import (
 )
 from llama_index.core.agent.workflow.agent_context import SimpleAgentContext
 from llama_index.core.base.llms.types import ToolCallBlock
+from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.tools import ToolMetadata
 from llama_index.core.workflow import Context
@@ -239,8 +239,9 @@ def test_what_specialists_do(told: str | None, found: str) -> None:
 
 def roster(name: str, stored: dict[str, Any], tools: list[Any]) -> Any:
     """Return the roster of a step."""
-    given: Any = SimpleNamespace(name=name)
-    return AgentStep(given, SimpleAgentContext(), [], tools, given, stored).roster
+    agent = FunctionAgent(name=name, llm=ScriptedLLM(script=[]))
+    memory = ChatMemoryBuffer.from_defaults(token_limit=1_000)
+    return AgentStep(agent, SimpleAgentContext(), [], tools, memory, stored).roster
 
 
 def test_a_hook_may_hand_over() -> None:

@@ -20,10 +20,11 @@ from llama_index_loopmend import (
     ProtocolIssueEvent,
     with_hooks,
 )
-from llama_index_loopmend.steps import NOTES_KEY, Notes
+from llama_index_loopmend.steps import NOTES_KEY
 from llama_index_loopmend.testing import ScriptedLLM, call
 from loopmend import NormalizationError, classify_trace
 from loopmend.contracts import RetrievalMetrics
+from loopmend.planning.notes import Notes
 from tests.integrations.llama_index.agents import ACT, FINISH, add, function, react, recorded
 from tests.integrations.llama_index.hooked import hooks
 from tests.integrations.llama_index.humans import ask_human

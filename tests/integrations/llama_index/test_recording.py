@@ -19,8 +19,9 @@ from workflows.events import StartEvent, StopEvent
 
 from llama_index_loopmend import recorder as module
 from llama_index_loopmend.recorder import TraceRecorder, _tools_of, record_traces
-from llama_index_loopmend.runs import Run, _plain
+from llama_index_loopmend.runs import Run
 from llama_index_loopmend.testing import ScriptedLLM, call
+from loopmend.traces.live_run import as_data
 from loopmend.traces.trace import Trace
 
 from .agents import ACT, FINISH, Agent, function, react, start
@@ -327,7 +328,7 @@ def test_arguments_in_a_circle() -> None:
     """Arguments that hold themselves are written as text."""
     loop: dict[str, Any] = {}
     loop["self"] = loop
-    assert _plain(loop) == "{'self': {...}}"
+    assert as_data(loop) == "{'self': {...}}"
 
 
 def test_tools_that_are_not_known() -> None:

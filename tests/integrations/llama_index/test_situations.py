@@ -123,7 +123,7 @@ def test_rule_7_a_skill_that_is_missing() -> None:
     agent = planned("function", "3", hook=[PlannerStepHook(observe=lambda _: known)])
     done = run(agent)
     assert (done.plans[0].selected, sources(done)) == ("ComposeSkill", ["rule 7"])
-    assert done.plans[0].advice == "Missing skills: pdf. Pass `compose=` to have it made."
+    assert done.plans[0].advice == "Missing skills: pdf. Pass `compose=` to create it."
     assert "pdf" not in shown(agent.llm)
 
 

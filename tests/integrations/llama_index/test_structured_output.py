@@ -519,3 +519,40 @@ def test_hooked_agents_in_a_workflow_of_llama_index() -> None:
     done = run(AgentWorkflow(agents=[agent], output_cls=City), llm)
     assert done.output is not None
     assert done.output.get_pydantic_model(City) == OSLO
+
+
+@pytest.mark.parametrize("schema", [City, Hamlet, City.model_json_schema()])
+def test_a_schema_in_the_place_of_a_parser(schema: Any) -> None:
+    """As with LangChain, the schema of the value is enough, and a chat asks again for it."""
+    llm = ScriptedLLM(script=["It is big.", WRITTEN])
+    assert (
+        with_parsing_retry(llm, schema).chat([ChatMessage("How big?")]).message.content == WRITTEN
+    )
+    assert len(llm.asked) == 2
+    with pytest.raises(TypeError):
+        with_parsing_retry(llm, 5)
+
+
+def test_a_model_that_asks_again_can_be_pickled() -> None:
+    """Its class is made for yours, and is made again where it arrives."""
+    llm = with_parsing_retry(ScriptedLLM(script=["No."], repeat=True), City, max_retries=1)
+    copy: Any = pickle.loads(pickle.dumps(llm))
+    assert (copy.repeat, copy.failed) == (True, None)
+    assert type(copy) is type(llm)
+    with pytest.raises(ValueParseException):
+        copy.chat([ChatMessage("How big?")])
+
+
+def test_a_refusal_gives_no_value() -> None:
+    """What a filter took out is not asked about again, and is no value either."""
+    raw = {"choices": [{"finish_reason": "content_filter"}]}
+
+    class Filtered(ScriptedLLM):
+        def chat(self, messages: Any, **kwargs: Any) -> Any:
+            """Say that a filter was at work."""
+            return super().chat(messages, **kwargs).model_copy(update={"raw": raw})
+
+    llm = Filtered(script=[""], repeat=True)
+    with pytest.raises(ValueError, match="empty"):
+        with_parsing_retry(llm).structured_predict(City, ASKED, city="Oslo")
+    assert len(llm.asked) == 1

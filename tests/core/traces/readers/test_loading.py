@@ -91,12 +91,12 @@ def test_stores_of_our_own(tmp_path: Path) -> None:
     assert (answers(str(log.path)), answers(store)) == (["4"], ["5"])
     assert store.read_bytes() == before
     with store.open("rb") as file:
-        assert reasons(file) == ["is a database; give its path"]
+        assert reasons(file) == ["is a database; pass its path"]
     connection = sqlite3.connect(tmp_path / "other.db")
     connection.execute("CREATE TABLE t (x)")
     connection.commit()
     connection.close()
-    assert "no store of traces" in reasons(tmp_path / "other.db")[0]
+    assert "not a trace store" in reasons(tmp_path / "other.db")[0]
     gone = list(files._stored(tmp_path / "gone.db"))
     assert "unable to open" in gone[0][1].reason
     connection = sqlite3.connect(store)
@@ -182,7 +182,7 @@ def test_archives(tmp_path: Path) -> None:
     path = tmp_path / "log.eval"
     path.write_bytes(packed)
     assert (answers(packed), answers(path)) == (["4"], ["4"])
-    assert reasons(archive(**{"header.json": {}})) == ["holds no samples of Inspect"]
+    assert reasons(archive(**{"header.json": {}})) == ["contains no Inspect samples"]
     assert "neither JSON" in reasons(archive(**{"samples/1.json": "{torn"}))[0]
     assert "broken archive" in reasons(packed[:-30])[0]
     broken = packed.replace(b"samples/1_epoch_1.json", b"samples/2_epoch_1.json", 1)
@@ -219,7 +219,7 @@ def test_bombs() -> None:
     assert reasons(b"[" * 200_000) == ["is neither JSON nor a ReAct log"]
     assert reasons(b"just words\n") == ["is neither JSON nor a ReAct log"]
     assert "is broken" in reasons(gzip.compress(lines({"messages": TALK}))[:-12])[0]
-    assert reasons(b"PAR1....") == ["is Parquet; convert it to lines of JSON"]
+    assert reasons(b"PAR1....") == ["is Parquet; convert it to JSON lines"]
     deep: Any = "x"
     for _ in range(500):
         deep = {"a": [deep]}

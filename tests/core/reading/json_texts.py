@@ -1,0 +1,508 @@
+"""Replies of every kind, each with the value that is meant; `REFUSED` where nobody can know it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+REFUSED = object()
+
+
+class Book(BaseModel):
+    """A book."""
+
+    title: str
+    year: int
+    tags: list[str] = []
+
+
+class Task(BaseModel):
+    """A task."""
+
+    goal: str
+    done: bool
+    weight: float | None = None
+
+
+class Mood(BaseModel):
+    """A mood."""
+
+    mood: Literal["happy", "sad", "neutral"]
+    why: str
+
+
+class Order(BaseModel):
+    """An order."""
+
+    id: int
+    items: list[str]
+    note: str | None = None
+
+
+EMMA = {"title": "Emma", "year": 1815, "tags": []}
+SHIP = {"goal": "ship", "done": True, "weight": None}
+TEA = {"id": 7, "items": ["tea", "milk"], "note": None}
+ORDER = '{"id": 7, "items": ["tea", "milk"]}'
+
+# What is replied, what is wanted, and what it means.
+TEXTS: list[tuple[str, Any, Any]] = [
+    # --- quotes
+    ("{'title': 'Emma', 'year': 1815}", None, {"title": "Emma", "year": 1815}),
+    ('{\'title\': "Emma", "year": 1815}', None, {"title": "Emma", "year": 1815}),
+    (
+        "{\u201ctitle\u201d: \u201cEmma\u201d, \u201cyear\u201d: 1815}",
+        None,
+        {"title": "Emma", "year": 1815},
+    ),
+    (
+        "{\u2018title\u2019: \u2018Emma\u2019, \u2018year\u2019: 1815}",
+        None,
+        {"title": "Emma", "year": 1815},
+    ),
+    ("{`title`: `Emma`, `year`: 1815}", None, {"title": "Emma", "year": 1815}),
+    ("{\u00abtitle\u00bb: \u00abEmma\u00bb}", None, {"title": "Emma"}),
+    ("{\u300ctitle\u300d: \u300cEmma\u300d}", None, {"title": "Emma"}),
+    (
+        "{\u201etitle\u201c: \u201eEmma\u201c, \u201eyear\u201c: 1815}",
+        None,
+        {"title": "Emma", "year": 1815},
+    ),
+    ("{'say': 'it's fine'}", None, {"say": "it's fine"}),
+    ("{'say': 'it\\'s fine'}", None, {"say": "it's fine"}),
+    ('{"say": "he said "no" twice"}', None, {"say": 'he said "no" twice'}),
+    ('{"say": "the "big" one", "n": 1}', None, {"say": 'the "big" one', "n": 1}),
+    ('{"a": "x, "b": "y"}', None, {"a": "x", "b": "y"}),
+    ('{"a: "x", "b": 1}', None, REFUSED),
+    ('{"a": "He said: "go", "n": 1}', None, REFUSED),
+    ('{"a": ""hello"", "b": 2}', None, {"a": "hello", "b": 2}),
+    ("{'a': \"don't\", 'b': 'say \"hi\"'}", None, {"a": "don't", "b": 'say "hi"'}),
+    ('{"a": "tab\there", "b": "line\nbreak"}', None, {"a": "tab\there", "b": "line\nbreak"}),
+    ('{"path": "C:\\Users\\new"}', None, {"path": "C:\\Users\\new"}),
+    ('{"re": "\\d+\\s"}', None, {"re": "\\d+\\s"}),
+    ("{\"a\": 'x', \"b\": 'y',}", None, {"a": "x", "b": "y"}),
+    # --- keys, commas
+    ('{title: "Emma", year: 1815}', None, {"title": "Emma", "year": 1815}),
+    ("{title: Emma, year: 1815}", None, {"title": "Emma", "year": 1815}),
+    ('{first-name: "A", last.name: "B"}', None, {"first-name": "A", "last.name": "B"}),
+    ('{1: "one", 2: "two"}', None, {"1": "one", "2": "two"}),
+    ('{"a": 1 "b": 2}', None, {"a": 1, "b": 2}),
+    ('{"a": 1\n "b": 2\n "c": 3}', None, {"a": 1, "b": 2, "c": 3}),
+    ('["a" "b" "c"]', None, ["a", "b", "c"]),
+    ('["a",,"b"]', None, ["a", "b"]),
+    ("[1,2,3,]", None, [1, 2, 3]),
+    ('{,"a": 1}', None, {"a": 1}),
+    ('{"a": 1,, "b": 2,}', None, {"a": 1, "b": 2}),
+    ('{"a" 1, "b" 2}', None, {"a": 1, "b": 2}),
+    ('{"a" = 1, "b" = 2}', None, {"a": 1, "b": 2}),
+    ('{"a" => 1, "b" => "x"}', None, {"a": 1, "b": "x"}),
+    ('{"a": 1; "b": 2}', None, REFUSED),
+    ('{"a":: 1}', None, REFUSED),
+    ('{"a": [1, 2}', None, {"a": [1, 2]}),
+    ('{"a": {"b": 1}', None, REFUSED),
+    ('{"a": {"b": 1]}', None, REFUSED),
+    ('{"a": 1}}', None, {"a": 1}),
+    ('[{"a": 1}, {"a": 2}]]', None, [{"a": 1}, {"a": 2}]),
+    ('{{"a": 1}}', None, {"a": 1}),
+    # --- comments
+    ('{"a": 1, // one\n"b": 2 /* two */}', None, {"a": 1, "b": 2}),
+    ('{\n# the title\n"title": "Emma",\n"year": 1815 # about\n}', Book, EMMA),
+    ('{"url": "http://x.org/#a", "b": 1} ', None, {"url": "http://x.org/#a", "b": 1}),
+    ('{"a": 1, -- sql comment\n"b": 2}', None, REFUSED),
+    ('{"a": 1, <!-- note -->\n"b": 2}', None, REFUSED),
+    ('// Here is the JSON\n{"a": 1}', None, {"a": 1}),
+    ('/* result */ {"a": 1}', None, {"a": 1}),
+    # --- literals
+    ("{'a': None, 'b': True, 'c': False}", None, {"a": None, "b": True, "c": False}),
+    ('{"a": NaN, "b": 1}', Task, REFUSED),
+    ('{"a": undefined}', None, {"a": None}),
+    ('{"a": nil, "b": TRUE}', None, {"a": None, "b": True}),
+    ('{"done": yes, "goal": "ship"}', Task, SHIP),
+    ('{"a": Null}', None, {"a": "Null"}),
+    ('{"a": N/A}', None, {"a": "N/A"}),
+    ('{"goal": "ship", "done": "True"}', Task, SHIP),
+    ('{"goal": "ship", "done": 1}', Task, SHIP),
+    ('{"goal": "ship", "done": "maybe"}', Task, REFUSED),
+    # --- numbers
+    ('{"a": 1_000}', None, {"a": 1000}),
+    ('{"a": .5}', None, {"a": 0.5}),
+    ('{"a": +1}', None, {"a": 1}),
+    ('{"a": 5.}', None, {"a": 5.0}),
+    ('{"a": 1,5}', None, REFUSED),
+    ('{"a": 1,500, "b": 2}', None, REFUSED),
+    ('{"a": 0x1F}', None, {"a": "0x1F"}),
+    ('{"a": 007}', None, {"a": "007"}),
+    ('{"a": 1e3}', None, {"a": 1000.0}),
+    ('{"a": 12%}', None, {"a": "12%"}),
+    ('{"price": $5}', None, REFUSED),
+    ('{"a": 2024-01-01}', None, {"a": "2024-01-01"}),
+    ('{"a": 1/2}', None, {"a": "1/2"}),
+    ('{"title": "Emma", "year": "1,815"}', Book, REFUSED),
+    ('{"title": "Emma", "year": "1815"}', Book, EMMA),
+    ('{"title": "Emma", "year": 1815.0}', Book, EMMA),
+    ('{"title": "Emma", "year": 1815.5}', Book, REFUSED),
+    ('{"title": "Emma", "year": "about 1815"}', Book, REFUSED),
+    ('{"title": "Emma", "year": 1_815}', Book, EMMA),
+    ('{"title": 1984, "year": 1949}', Book, {"title": "1984", "year": 1949, "tags": []}),
+    # --- prose
+    ('Sure! {"title": "Emma", "year": 1815}', Book, EMMA),
+    (
+        'Here is the book you wanted:\n\n{"title": "Emma", "year": 1815}\n\nLet me know if you need more!',
+        Book,
+        EMMA,
+    ),
+    ('The set {1, 2} is small. {"title": "Emma", "year": 1815}', Book, EMMA),
+    ('I used [1] and [2] as sources.\n{"title": "Emma", "year": 1815}', Book, EMMA),
+    ('Voici le livre : {"title": "Emma", "year": 1815}.', Book, EMMA),
+    ('\u7ed3\u679c\u5982\u4e0b\uff1a{"title": "Emma", "year": 1815}', Book, EMMA),
+    ('json\n{"title": "Emma", "year": 1815}', Book, EMMA),
+    ('JSON: {"title": "Emma", "year": 1815}', Book, EMMA),
+    ('result = {"title": "Emma", "year": 1815}', Book, EMMA),
+    ('const book = {title: "Emma", year: 1815};', Book, EMMA),
+    ('return {"title": "Emma", "year": 1815}', Book, EMMA),
+    ('Book(title="Emma", year=1815)', Book, REFUSED),
+    ("I cannot help with that.", Book, REFUSED),
+    ("", Book, REFUSED),
+    ("   \n", None, REFUSED),
+    ("The title is Emma and the year 1815.", Book, REFUSED),
+    ("title: Emma\nyear: 1815", Book, REFUSED),
+    # --- fences
+    ('```json\n{"title": "Emma", "year": 1815}\n```', Book, EMMA),
+    ('```\n{"title": "Emma", "year": 1815}\n```', Book, EMMA),
+    ('```JSON5\n{title: "Emma", year: 1815,}\n```', Book, EMMA),
+    ('~~~json\n{"title": "Emma", "year": 1815}\n~~~', Book, EMMA),
+    ('```json{"title": "Emma", "year": 1815}```', Book, EMMA),
+    ('`{"title": "Emma", "year": 1815}`', Book, EMMA),
+    ('```json\n{"title": "Emma", "year": 1815}', Book, EMMA),
+    ('{"title": "Emma", "year": 1815}\n```', Book, EMMA),
+    ('````md\n```json\n{"title": "Emma", "year": 1815}\n```\n````', Book, EMMA),
+    (
+        '```json\n{"title": "Use ```py\\nx\\n``` here", "year": 1}\n```',
+        Book,
+        {"title": "Use ```py\nx\n``` here", "year": 1, "tags": []},
+    ),
+    (
+        '```json\n{"title": "Use\n```py\nx\n```\nhere", "year": 1}\n```',
+        Book,
+        {"title": "Use\n```py\nx\n```\nhere", "year": 1, "tags": []},
+    ),
+    ('```python\nprint({"a": 1})\n```\n```json\n{"title": "Emma", "year": 1815}\n```', Book, EMMA),
+    ('> ```json\n> {"title": "Emma", "year": 1815}\n> ```', Book, EMMA),
+    ("'''json\n{\"title\": \"Emma\", \"year\": 1815}\n'''", Book, EMMA),
+    ('```json\n{"title": "Emma",\n"year": 1815\n```', Book, EMMA),
+    ('```json\n{"title": "Em\n```', Book, REFUSED),
+    # --- tags, thinking
+    ('<json>{"title": "Emma", "year": 1815}</json>', Book, EMMA),
+    ('<output>\n{"title": "Emma", "year": 1815}\n</output>', Book, EMMA),
+    (
+        '<think>It could be {"title": "Ada", "year": 1969}</think>{"title": "Emma", "year": 1815}',
+        Book,
+        EMMA,
+    ),
+    ('<thinking>hm\n</thinking>\n\n```json\n{"title": "Emma", "year": 1815}\n```', Book, EMMA),
+    ('I wonder {"title": "Ada", "year": 1969}</think>{"title": "Emma", "year": 1815}', Book, EMMA),
+    ('<think>I wonder about {"title": "Ada", "year": 1969}', Book, REFUSED),
+    (
+        '[THINK]Maybe {"title": "Ada", "year": 1969}[/THINK]{"title": "Emma", "year": 1815}',
+        Book,
+        EMMA,
+    ),
+    ('<reasoning>no</reasoning><answer>{"title": "Emma", "year": 1815}</answer>', Book, EMMA),
+    (
+        '<|channel|>analysis<|message|>Maybe {"title": "Ada", "year": 1969}<|end|><|start|>assistant<|channel|>final<|message|>{"title": "Emma", "year": 1815}',
+        Book,
+        EMMA,
+    ),
+    ('<response format="json">{"title": "Emma", "year": 1815}</response>', Book, EMMA),
+    ("<title>Emma</title><year>1815</year>", Book, REFUSED),
+    # --- double encoding
+    ('"{\\"title\\": \\"Emma\\", \\"year\\": 1815}"', Book, EMMA),
+    ('"\\"{\\\\\\"title\\\\\\": \\\\\\"Emma\\\\\\", \\\\\\"year\\\\\\": 1815}\\""', Book, EMMA),
+    ('{\\"title\\": \\"Emma\\", \\"year\\": 1815}', Book, EMMA),
+    ('{"book": "{\\"title\\": \\"Emma\\", \\"year\\": 1815}"}', Book, EMMA),
+    ('["{\\"title\\": \\"Emma\\", \\"year\\": 1815}"]', list[Book], [EMMA]),
+    (
+        '{"title": "Emma", "year": 1815, "tags": "[\\"novel\\"]"}',
+        Book,
+        {"title": "Emma", "year": 1815, "tags": ["novel"]},
+    ),
+    # --- several
+    ('{"a": 1}{"a": 2}', None, {"a": 1}),
+    ('{"a": 1}\n{"a": 2}\n{"a": 3}', dict[str, int], {"a": 1}),
+    ('{"x": "y"}\n{"title": "Emma", "year": 1815}', Book, EMMA),
+    ('{"title": "Emma", "year": 1815} or {"title": "Ada", "year": 1969}', Book, REFUSED),
+    (
+        'Draft: {"title": "Ada", "year": 1969}\n\nFinal answer: {"title": "Emma", "year": 1815}',
+        Book,
+        EMMA,
+    ),
+    (
+        'final answer:\n```json\n{"title": "Emma", "year": 1815}\n```\nalternative:\n```json\n{"title": "Ada", "year": 1969}\n```',
+        Book,
+        EMMA,
+    ),
+    (
+        '### Answer\n{"title": "Emma", "year": 1815}\n### Example\n{"title": "Ada", "year": 1969}',
+        Book,
+        EMMA,
+    ),
+    (
+        '## Final Answer:\n```json\n{"title": "Emma", "year": 1815}\n```\n## Notes\n```json\n{"title": "Ada", "year": 1969}\n```',
+        Book,
+        EMMA,
+    ),
+    (
+        '**Answer:** {"title": "Emma", "year": 1815}\n**Example:** {"title": "Ada", "year": 1969}',
+        Book,
+        EMMA,
+    ),
+    (
+        '**Answer**: {"title": "Emma", "year": 1815}\n**Example**: {"title": "Ada", "year": 1969}',
+        Book,
+        EMMA,
+    ),
+    (
+        'answer: {"title": "Emma", "year": 1815}\nexample: {"title": "Ada", "year": 1969}',
+        Book,
+        EMMA,
+    ),
+    (
+        'The answer is {"title": "Emma", "year": 1815}, unlike {"title": "Ada", "year": 1969}.',
+        Book,
+        REFUSED,
+    ),
+    (
+        '{"title": "Ada", "year": 1969}\n\nWait, that is wrong. Corrected:\n\n{"title": "Emma", "year": 1815}',
+        Book,
+        REFUSED,
+    ),
+    ('{"title": "Emma", "year": 1815}, {"title": "Ada", "year": 1969}', Book, REFUSED),
+    ('{"title": "Emma", "year": 1815}, {"title": "Ada", "year": 1969}', list[Book], REFUSED),
+    ('{"title": "Emma", "year": 1815}\n{"title": "Ada", "year": 1969}', list[Book], REFUSED),
+    ('[{"title": "Emma", "year": 1815}]\n[{"title": "Ada", "year": 1969}]', list[Book], [EMMA]),
+    ('{"title": "Emma", "year": 1815}', list[Book], [EMMA]),
+    ('[{"title": "Emma", "year": 1815}]', Book, EMMA),
+    ('[{"title": "Emma", "year": 1815}, {"title": "Ada", "year": 1969}]', Book, REFUSED),
+    ('{"title": "Emma", "year": 1815}\n\n{"title": "Emma", "year": 1815}', Book, EMMA),
+    (
+        '```json\n{"title": "Emma", "year": 1815}\n```\nor shorter `{"title": "E", "year": 1815}`',
+        Book,
+        REFUSED,
+    ),
+    # --- placeholders, schema echoes
+    ('{"title": "<title>", "year": 1815}', Book, REFUSED),
+    ('{"title": "...", "year": 1815}', Book, REFUSED),
+    ('{"title": "[insert title]", "year": 1815}', Book, REFUSED),
+    ('{"title": "{{title}}", "year": 1815}', Book, REFUSED),
+    ('{"title": "YOUR_TITLE", "year": 1815}', Book, REFUSED),
+    ('{"title": "string", "year": "integer"}', Book, REFUSED),
+    ('{"title": string, "year": integer}', Book, REFUSED),
+    ('{"title": "string", "year": 0}', Book, {"title": "string", "year": 0, "tags": []}),
+    (
+        '{"properties": {"title": {"type": "string"}, "year": {"type": "integer"}}, "required": ["title", "year"]}',
+        Book,
+        REFUSED,
+    ),
+    ('{"type": "object", "properties": {"title": "Emma", "year": 1815}}', Book, EMMA),
+    ('{"title": "Emma", "year": 1815, "tags": ["..."]}', Book, REFUSED),
+    ('{"title": "Emma", "year": 1815, "tags": ["a", ...]}', Book, REFUSED),
+    ('{"title": "Wait...", "year": 1815}', Book, {"title": "Wait...", "year": 1815, "tags": []}),
+    (
+        '{"title": "<b>Emma</b>", "year": 1815}',
+        Book,
+        {"title": "<b>Emma</b>", "year": 1815, "tags": []},
+    ),
+    # --- duplicate keys
+    ('{"title": "Ada", "title": "Emma", "year": 1815}', Book, REFUSED),
+    ('{"a": {"b": 1, "b": 1}}', None, REFUSED),
+    ('{"Title": "Ada", "title": "Emma", "year": 1815}', Book, REFUSED),
+    ('[{"a": 1}, {"a": 1}]', None, [{"a": 1}, {"a": 1}]),
+    # --- torn
+    ('{"title": "Emma", "ye', Book, REFUSED),
+    ('{"title": "Emma", "year": 18', Book, REFUSED),
+    ('{"title": "Emma", "year": 1815', Book, REFUSED),
+    ('[{"title": "Emma", "year": 1815}, {"ti', list[Book], REFUSED),
+    ("[1, 2, 3", None, REFUSED),
+    ('{"a": "abc', None, REFUSED),
+    ('{"a": tru', None, REFUSED),
+    ('{"a":', None, REFUSED),
+    ("{", None, REFUSED),
+    ("[", None, REFUSED),
+    # --- wrappers, names
+    ('{"Book": {"title": "Emma", "year": 1815}}', Book, EMMA),
+    ('{"result": {"title": "Emma", "year": 1815}}', Book, EMMA),
+    ('{"error": {"title": "Emma", "year": 1815}}', Book, REFUSED),
+    ('{"TITLE": "Emma", "Year": 1815}', Book, EMMA),
+    ('{"title": "Emma", "year": 1815, "publisher": "Murray"}', Book, EMMA),
+    ('{"books": [{"title": "Emma", "year": 1815}]}', list[Book], [EMMA]),
+    ('{"name": "Book", "arguments": {"title": "Emma", "year": 1815}}', Book, EMMA),
+    ('{"mood": "HAPPY", "why": "sun"}', Mood, {"mood": "happy", "why": "sun"}),
+    ('{"mood": "joyful", "why": "sun"}', Mood, REFUSED),
+    ('{"mood": "happy or sad", "why": "sun"}', Mood, REFUSED),
+    ('{"title": null, "year": 1815}', Book, REFUSED),
+    ('{"title": "Emma", "year": null}', Book, REFUSED),
+    ('{"title": "Emma", "year": 1815, "tags": null}', Book, EMMA),
+    ('{"title": "Emma", "year": 1815, "tags": "novel"}', Book, REFUSED),
+    ('{"title": "Emma", "year": true}', Book, REFUSED),
+    # --- plain values
+    ('"happy"', Literal["happy", "sad"], "happy"),
+    ("happy", Literal["happy", "sad"], "happy"),
+    ("Answer: sad", Literal["happy", "sad"], "sad"),
+    ("not happy", Literal["happy", "sad"], REFUSED),
+    ("I am happy and sad", Literal["happy", "sad"], REFUSED),
+    ("42", int, 42),
+    ("forty-two", int, REFUSED),
+    ("The answer is 42", int, REFUSED),
+    ("true", bool, True),
+    ("Yes.", bool, True),
+    ("[1, 2, 3]", list[int], [1, 2, 3]),
+    ("(1, 2, 3)", list[int], [1, 2, 3]),
+    ("1, 2, 3", list[int], REFUSED),
+    ("- a\n- b", list[str], REFUSED),
+    # --- other languages' literals, code
+    ("{'title': u'Emma', 'year': 1815}", Book, EMMA),
+    ("{'title': f'Em{x}', 'year': 1815}", Book, REFUSED),
+    ("{'when': datetime(2020, 1, 1)}", None, REFUSED),
+    ('{:title => "Emma", :year => 1815}', Book, REFUSED),
+    ("dict(title='Emma', year=1815)", Book, REFUSED),
+    ('{"a": (1, 2)}', None, {"a": [1, 2]}),
+    ('{"a": {1, 2}}', None, REFUSED),
+    ('{"a": [1, 2, 3].length}', None, REFUSED),
+    ('{"a": "x" + "y"}', None, {"a": "xy"}),
+    ('{"a": "x" + name}', None, REFUSED),
+    ('{"a": os.environ["X"]}', None, REFUSED),
+    ('{"a": """x\ny"""}', None, {"a": "x\ny"}),
+    ('{"a": r"\\d"}', None, REFUSED),
+    ('{"a": ObjectId("5f")}', None, REFUSED),
+    ('callback({"a": 1});', None, {"a": 1}),
+    # --- trailing text
+    ('{"a": 1} trailing', None, {"a": 1}),
+    ('{"a": 1}.', None, {"a": 1}),
+    ('{"a": 1}<|im_end|>', None, {"a": 1}),
+    ('{"a": 1}</s>', None, {"a": 1}),
+    ('{"a": 1}, "b": 2}', None, REFUSED),
+    ('{"a": 1}\n\nNote: the "b" key was left out.', None, {"a": 1}),
+    ('{"a": 1}\n\nExplanation:\n- a is 1 [see docs]', None, {"a": 1}),
+    # --- whitespace, encoding
+    ('\ufeff{"a": 1}', None, {"a": 1}),
+    ('{"a":\u00a01}', None, {"a": 1}),
+    ('{\u200b"a": 1}', None, {"a": 1}),
+    ('{"a"\uff1a1\uff0c"b"\uff1a2}', None, {"a": 1, "b": 2}),
+    ('{\\n  "a": 1\\n}', None, {"a": 1}),
+    ('{"a": "caf\\u00e9"}', None, {"a": "caf\u00e9"}),
+    ('{"a": "\\ud83d\\ude00"}', None, {"a": "\U0001f600"}),
+    ("{&quot;a&quot;: 1}", None, REFUSED),
+    # --- written after the first count
+    ('{"a": "x",\\n "b": "y"\\n}', None, {"a": "x", "b": "y"}),
+    ('["x",\\n"y"\\n]', None, ["x", "y"]),
+    ('{"a": 1e, "b": 2}', None, REFUSED),
+    ("{'p': 'D:\\temp\\Data'}", None, {"p": "D:\\temp\\Data"}),
+    ('{"p": "C:\\Users\\new\\", "b": 1}', None, {"p": "C:\\Users\\new\\", "b": 1}),
+    ('{"a": rows["x"]}', None, REFUSED),
+    ('{\u00aba\u00bb: \u00abx\u00bb, "b": \u201ey\u201c}', None, {"a": "x", "b": "y"}),
+    ("[\u201ea\u201c, \u201eb\u201c, \u300cc\u300d]", None, ["a", "b", "c"]),
+    # --- a second time, after what the first ones had shown was mended
+    (
+        f"Of course. The order is:\n\n```json\n{ORDER}\n```\n\n**Explanation:** I took the id from the mail.",
+        Order,
+        TEA,
+    ),
+    (f"```json\n{ORDER}\n```\n```json\n{ORDER}\n```", Order, TEA),
+    ("Order:\n- id: 7\n- items: tea, milk", Order, REFUSED),
+    ('{"id": 7, "items": ["tea", "milk"]', Order, REFUSED),
+    ('{"id": 7, "items": ["tea", "milk"]}\n{"id": 8, "items": []}', Order, TEA),
+    ('{"id": "7", "items": "tea, milk"}', Order, REFUSED),
+    ('{"id": "#7", "items": ["tea", "milk"]}', Order, REFUSED),
+    ('{"order": {"id": 7, "items": ["tea", "milk"]}}', Order, TEA),
+    ('{"id": 7, "items": ["tea", "milk",], "note": None}', Order, TEA),
+    (
+        "{'id': 7, 'items': ['tea', 'milk'], 'note': 'it\\'s \"fine\"'}",
+        Order,
+        {**TEA, "note": 'it\'s "fine"'},
+    ),
+    (
+        "{'id': 7, 'items': ['tea', 'milk'], 'note': 'don't ring'}",
+        Order,
+        {**TEA, "note": "don't ring"},
+    ),
+    (
+        '{"id": 7, "items": ["tea", "milk"], "note": "say "please""}',
+        Order,
+        {**TEA, "note": 'say "please"'},
+    ),
+    ("{id: 7, items: [tea, milk]}", Order, TEA),
+    ('{"id":7,"items":["tea","milk"],"note":"a\nb"}', Order, {**TEA, "note": "a\nb"}),
+    ('{"id": 7, "items": ["tea", "milk"], "note": "<note>"}', Order, REFUSED),
+    (
+        '{"id": 7, "items": ["tea", "milk"], "note": "Ring at <the door>"}',
+        Order,
+        {**TEA, "note": "Ring at <the door>"},
+    ),
+    ('{"id": 7, "items": ["tea", "milk", ...]}', Order, REFUSED),
+    ('{"id": 7, "id": 7, "items": ["tea", "milk"]}', Order, REFUSED),
+    ('{"ID": 7, "Items": ["tea", "milk"]}', Order, TEA),
+    ('{"id": 7, "items": ["tea", "milk"], "status": "open"}', Order, TEA),
+    ('{"id": 7.0, "items": ["tea", "milk"]}', Order, TEA),
+    ('{"id": null, "items": []}', Order, REFUSED),
+    ("<answer>\n" + ORDER + "\n</answer>", Order, TEA),
+    ("<answer>```json\n" + ORDER + "\n```</answer>", Order, TEA),
+    ('<thinking>\nfirst {"id": 1, "items": []}\nthen\n</thinking>\n' + ORDER, Order, TEA),
+    (
+        'Let me think. The draft is {"id": 1, "items": []}, but the mail says seven.\n\n' + ORDER,
+        Order,
+        TEA,
+    ),
+    ('First try: {"id": 1, "items": []}. Second try: ' + ORDER, Order, REFUSED),
+    ("Answer: " + ORDER + '\n\nNote: an empty order would be {"id": 0, "items": []}', Order, TEA),
+    ("Output:\n" + ORDER, Order, TEA),
+    ("assistant\n" + ORDER, Order, TEA),
+    ("<|assistant|>\n" + ORDER + "<|endoftext|>", Order, TEA),
+    ('[{"id": 7, "items": ["tea", "milk"]}]', Order, TEA),
+    ('"' + ORDER.replace('"', '\\"') + '"', Order, TEA),
+    ("'" + ORDER + "'", Order, TEA),
+    ("`" + ORDER + "`", Order, TEA),
+    ('"""' + ORDER + '"""', Order, TEA),
+    ("```\n" + ORDER.replace('"', "'") + "\n```", Order, TEA),
+    ("~~~\n" + ORDER + "\n~~~", Order, TEA),
+    ("```json\n// the order\n" + ORDER + "\n```", Order, TEA),
+    (
+        '```jsonc\n{\n  "id": 7, // number\n  "items": ["tea", "milk"], /* both */\n}\n```',
+        Order,
+        TEA,
+    ),
+    ('{\n  "id": 7\n  "items": [\n    "tea"\n    "milk"\n  ]\n}', Order, TEA),
+    ('{"id": 7, "items": ["tea", "milk"}', Order, TEA),
+    ('{"id": 7, "items": "tea", "milk"}', Order, REFUSED),
+    ('{"id": 07, "items": []}', Order, REFUSED),
+    ('{"id": 7; "items": []}', Order, REFUSED),
+    ("id=7, items=['tea', 'milk']", Order, REFUSED),
+    ('{"id": 7, "items": {"0": "tea", "1": "milk"}}', Order, REFUSED),
+    ('{"id": true, "items": []}', Order, REFUSED),
+    ('{"id": 1e2, "items": []}', Order, {"id": 100, "items": [], "note": None}),
+    ('{"id": 7, "items": ["tea", null]}', Order, REFUSED),
+    ('{"error": "no order found"}', Order, REFUSED),
+    ('{"id": 7, "items": ["tea", "milk"]} // done', Order, TEA),
+    ('{"id": 7, "items": ["tea", "milk"]}]', Order, TEA),
+    ('Here you go {"id": 7, "items": ["tea", "milk"]} have a nice day', Order, TEA),
+    (
+        '{"type": "object", "properties": {"id": {"type": "integer"}, "items": {"type": "array"}}}',
+        Order,
+        REFUSED,
+    ),
+    ('{"id": <int>, "items": [<str>]}', Order, REFUSED),
+    ('{"id": "integer", "items": ["string"]}', Order, REFUSED),
+    ('{"id": 7, "items": ["tea" "milk"]}', Order, TEA),
+    ('{"id": 7, "items": [\'tea\', "milk"]}', Order, TEA),
+    ('{\n\t"id":\t7,\n\t"items":\t["tea",\t"milk"]\n}', Order, TEA),
+    ("No JSON today [sorry].", None, REFUSED),
+    ('{"a": "\\u00"}', None, REFUSED),
+    ('{"a": "x\\', None, REFUSED),
+    ('[{"a": 1}, {"a": 2},', None, REFUSED),
+    ('{"a": 1, "b": }', None, REFUSED),
+    ('{"a": , "b": 1}', None, REFUSED),
+    ('{"a"}', None, REFUSED),
+    ('{"a": 1 2}', None, {"a": "1 2"}),
+    ('{"a": b: 1}', None, REFUSED),
+    ("[1 2 3]", None, [1, 2, 3]),
+    ("{'a': True and False}", None, {"a": "True and False"}),
+]
