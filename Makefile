@@ -17,7 +17,7 @@ export UV_LINK_MODE := copy
 help: ## Show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-install: ready-dev ## Set up .venv with everything that most other targets need
+install: ready-dev ## Set up .venv with what most other targets need
 
 # What each stage installs; the stage leaves a stamp in .venv when it is through.
 NEEDS_demo := --editable '.[agents,llama-index]' --group demo
@@ -74,16 +74,16 @@ READY := $(NEEDED:%=ready-%)
 $(READY): ready-%: $(VENV)/.%
 	$(call made,$<)
 
-demo: ready-demo ## See agents of both frameworks fail in five ways, natively and mended, offline
+demo: ready-demo ## See agents of both frameworks fail in five ways, without and with loopmend, offline
 	@$(BIN)/python -m demo
 
-picture: ready-demo ## Draw the picture in the README anew, from the demo itself
+picture: ready-demo ## Redraw the README's picture from the demo
 	$(BIN)/python -m demo --svg docs/demo.svg
 
 # A file of tests stays in one process, so what its tests share is made once.
 ALL_CORES := --numprocesses auto --dist loadfile
 
-test: ready-dev ## Run all tests, the code in the documents and the notebooks
+test: ready-dev ## Run all tests, the code in the documentation and the notebooks
 	$(BIN)/pytest -q $(ALL_CORES) --cov
 
 lint: ready-dev ready-pyright ## Check style, types and import rules
@@ -94,7 +94,7 @@ lint: ready-dev ready-pyright ## Check style, types and import rules
 	PYTHONPATH=core:integrations $(BIN)/lint-imports
 
 # The first look at all types takes half a minute, so the tests run beside it.
-check: ready-dev ## Check style, types and the tests of what changed since main, in under a minute
+check: ready-dev ## Check style, types and the tests of files changed since main, in under a minute
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@$(MAKE) --no-print-directory --jobs=2 check-types check-tests
@@ -110,23 +110,23 @@ format: ready-dev ## Let ruff fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: ready-docs ## Build the documentation into site/, and refuse links that lead nowhere
+docs: ready-docs ## Build the documentation into site/, and fail on broken links
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lab: ready-lab ## Open the notebooks in JupyterLab (ARGS=--allow-root in a container)
 	$(BIN)/jupyter lab notebooks/1-reading.ipynb $(ARGS)
 
-bench: ready-dev ## Measure speed as ratios in one run
+bench: ready-dev ## Measure speed, as ratios within one run
 	$(BIN)/pytest benchmarks -q --benchmark-enable --benchmark-columns=min,median,rounds
 
-reading: ready-dev ## Measure the reader beside its rivals on texts of our own (ARGS=… for options)
+reading: ready-dev ## Compare the reader with other parsers on our own replies (ARGS=… for options)
 	@$(BIN)/python -m benchmarks.reading $(ARGS)
 	@$(BIN)/python -m benchmarks.reading.structured
 
-weights: ready-dev ## Learn anew what the words around a call weigh (ARGS=--by-author judges each author by the others)
+weights: ready-dev ## Learn the weights of words before and after a call (ARGS=--by-author tests each author on weights from the others)
 	$(BIN)/python -m tools.weighing $(ARGS)
 
-fuzz: ready-dev ## Try texts of every dialect on all that reads text (SECONDS=600, SEED=2, ARGS="--atheris turns")
+fuzz: ready-dev ## Fuzz everything that reads text, in every dialect (SECONDS=600, SEED=2, ARGS="--atheris turns")
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)
 
 # The model's package asks for an engine that would have to be built, so it comes without.
@@ -153,7 +153,7 @@ TESTS_llama-index := tests/integrations/llama_index integrations/llama_index_loo
 TESTS_cli := tests/core/cli tests/core/rendering tests/core/test_pytest_plugin.py core/loopmend/cli
 TESTS_all := tests/integrations/langchain tests/integrations/llama_index tests/e2e/test_documents.py integrations
 
-variant: ready-base ## Run the tests that fit one install: EXTRA=core, langchain, agents, classic, llama-index, cli, all
+variant: ready-base ## Run the tests for one install: EXTRA=core, langchain, agents, classic, llama-index, cli, all
 	$(if $(TESTS_$(EXTRA)),,$(error there is no variant $(EXTRA)))
 	$(call tests_with,--constraint constraints.txt --editable '.$(if $(filter-out core,$(EXTRA)),[$(EXTRA)])' --group test,--doctest-ignore-import-errors $(EXTRAS_TEST) $(TESTS_$(EXTRA)))
 
@@ -168,23 +168,23 @@ floors: ready-base ## Run the adapters' tests on the oldest supported frameworks
 	$(call tests_with,--resolution lowest-direct --editable ".[llama-index]",tests/integrations/llama_index)
 	$(call tests_with,--editable ".[llama-index]" "pydantic<2.14",tests/integrations/llama_index)
 
-dist: ready-dist ## Build sdist and wheel, check them, and try the wheel alone with each extra
+dist: ready-dist ## Build sdist and wheel, check them, and test the wheel alone with each extra
 	$(BIN)/python -m tools.dist $(ARGS)
 
-audit: ready-dist ## Look up what we install in the databases of known flaws; says so where it cannot reach them
+audit: ready-dist ## Check the dependencies for known vulnerabilities; says so if it cannot reach the databases
 	@$(BIN)/python -m tools.audit
 
 peers: ready-dev ## Run LangChain's and LlamaIndex's own tests with loopmend in place and report what breaks (ARGS=…)
 	@$(BIN)/python -m tools.peers $(ARGS)
 
-notebooks: ready-dev ## Execute the notebooks, and keep what they show
+notebooks: ready-dev ## Execute the notebooks, and store their output
 	$(BIN)/python -m tools.notebooks
 
 conformance: ready-dev ## Replay the Rust code's answers (DIR=… for other vector files)
 	$(BIN)/python -m tests.conformance $(DIR)
 
 # numpy and contourpy are left free: no one version has wheels for all Pythons from 3.10 to 3.14.
-constraints: ready-dev ## Resolve constraints.txt anew, for the oldest supported Python
+constraints: ready-dev ## Resolve constraints.txt again, for the oldest supported Python
 	$(UV) pip compile --quiet --upgrade --python-version 3.10 --all-extras --group dev --group pyright --group lab --group live --group dist \
 	  --no-annotate --no-header --no-emit-package loopmend pyproject.toml -o constraints.new
 	grep -E '^[A-Za-z0-9._-]+==[^ ]+$$' constraints.new | grep -vE '^(numpy|contourpy)==' > constraints.txt
@@ -192,6 +192,6 @@ constraints: ready-dev ## Resolve constraints.txt anew, for the oldest supported
 	$(UV) --version | sed -E 's/^uv ([^ ]+).*/uv==\1/' >> constraints.txt
 	rm constraints.new
 
-clean: ## Remove .venv and everything that was built
+clean: ## Remove .venv and all build output
 	rm -rf $(VENV) $(SCRATCH) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
