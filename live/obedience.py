@@ -41,6 +41,8 @@ class Turn:
     protocol: Protocol
     step: Step
     messages: tuple[Message, ...]
+    due: bool = False
+    """Whether only a call will do."""
 
     @property
     def key(self) -> Key:
@@ -93,16 +95,21 @@ def _sent(message: Message) -> dict[str, Any]:
     return sent
 
 
-def turns(file: str, tasks: TaskFile) -> Iterator[Turn]:
-    """Yield what is asked: each task in each protocol, and after the result of its first call."""
+def turns(file: str, tasks: TaskFile, *, due: bool = False) -> Iterator[Turn]:
+    """Yield what is asked: each task in each protocol, and after the result of its first call.
+
+    Where a call is due, yield only the first step of the tasks that need one.
+    """
     by_name = {tool.__name__: tool for tool in tasks.tools}
     lines = "\n".join(f"{name}: {tool.__doc__}" for name, tool in by_name.items())
     prompt = PROMPT.partial(tools=lines, tool_names=", ".join(by_name))
     for task in tasks.tasks:
         for step, pad, native in _steps(task, by_name):
             told = prompt.format(input=task.question, agent_scratchpad=pad)
-            yield Turn(file, task, "react", step, (Message("user", told),))
-            yield Turn(file, task, "native", step, (Message("user", task.question), *native))
+            asked = Message("user", task.question)
+            if not due or (step == "first" and task.calls):
+                yield Turn(file, task, "react", step, (Message("user", told),), due)
+                yield Turn(file, task, "native", step, (asked, *native), due)
 
 
 def _steps(task: Task, tools: Mapping[str, Tool]) -> Iterator[tuple[Step, str, list[Message]]]:
@@ -118,7 +125,8 @@ def _steps(task: Task, tools: Mapping[str, Tool]) -> Iterator[tuple[Step, str, l
 
 def _mending(turn: Turn, box: Any, **policy: Any) -> Mending:
     form: Form = turn.protocol
-    mending = Mending(box, form, policy=RetryPolicy(**{"constrain": False, **policy}))
+    rules = RetryPolicy(**{"constrain": False, **policy})
+    mending = Mending(box, form, needs_call=turn.due, policy=rules)
     mending.start(turn.task.question, after_tool_result=turn.step != "first")
     return mending
 
@@ -141,7 +149,7 @@ def _ours(*, shown: bool) -> Callable[..., Any]:
 
 def _schema(turn: Turn, bad: Reply, box: Any, model: Model) -> Any:  # noqa: ARG001 - as the others
     messages = constrained(turn.messages, box)
-    return model.ask(turn, messages, action_schema(box, ask_user=False))
+    return model.ask(turn, messages, action_schema(box, answer=not turn.due, ask_user=False))
 
 
 WORDINGS: Final[dict[str, Callable[..., Any]]] = {
@@ -173,7 +181,11 @@ class Measure:
         schemas = {name: tool_schemas(list(file.tools)) for name, file in self._files.items()}
         self._models = {name: Model(client, each) for name, each in schemas.items()}
         self._boxes = {name: toolbox(each) for name, each in schemas.items()}
-        self._turns = [turn for name, file in self._files.items() for turn in turns(name, file)]
+        self._turns = [
+            turn
+            for name, file in self._files.items()
+            for turn in turns(name, file, due=given.calls_only)
+        ]
         self._first, self.rows = _known(given.out)
         self._out = out
 
@@ -247,11 +259,18 @@ def _table(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
         for name in (*named, *(() if made else ("all that the defaults ask about",))):
             groups.setdefault(name, []).append(row)
     for name, found in sorted(groups.items(), key=lambda each: each[0].startswith("all")):
-        for wording in WORDINGS:
-            asked = [row for row in found if row[4] == wording]
+        by_wording = {each: [row for row in found if row[4] == each] for each in WORDINGS}
+        by_wording["as the defaults ask"] = [row for row in found if row[4] == _by_default(row[3])]
+        for wording, asked in by_wording.items():
             usable, right = (sum(row[at] for row in asked) for at in (5, 6))
             said = f"usable {usable:3}, right {right:3} of {len(asked):3}"
             yield f"{name:32} {wording:28} {said}"
+
+
+def _by_default(step: Step) -> str:
+    """Return the wording that `RetryPolicy()` chooses, if the provider takes no schema."""
+    shown = RetryPolicy().shows(Reply(), after_result=step != "first")
+    return f"ours, refused reply {'shown' if shown else 'dropped'}"
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -264,6 +283,12 @@ def _arguments() -> argparse.ArgumentParser:
         help="names or Python files of your own; a later one counts where turns are missing",
     )
     parser.add_argument("--out", type=Path, required=True, help="where each reply is written down")
+    parser.add_argument(
+        "--calls-only",
+        action="store_true",
+        help="ask only about first steps that need a tool, and refuse answers: for a model that "
+        "answers in prose, which breaks no protocol",
+    )
     parser.add_argument("--turns", type=int, default=60, help="how many failing turns to collect")
     return parser
 

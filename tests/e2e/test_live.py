@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections.abc import Iterator
@@ -110,7 +111,26 @@ def test_obedience_asks_about_each_failing_turn_in_each_way(
     ]
     said = capsys.readouterr().out
     assert re.search(r"tasks own +constrained +usable   1, right   1 of   1", said)
-    assert "the defaults ask" not in said, "by default the call is made, not asked about"
+    assert re.search(r"all +as the defaults ask +usable   1, right   1 of   1", said)
+    assert "the defaults ask about" not in said, "by default the call is made, not asked about"
+
+
+FORMS = ("react", "native")
+
+
+@QUIET
+def test_obedience_refuses_prose_where_a_call_is_due(
+    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Prose breaks no protocol, so a model that only answers fails where only a call will do."""
+    out = tmp_path / "turns.jsonl"
+    with serving(lambda _: (200, completion("I think so."))) as (url, _):
+        given = ["--base-url", url, "--tasks", str(own), "--out", str(out)]
+        obedience.main([*given, "--calls-only"])
+    asked = [row[2:8] for row in _lines(out) if row[4] == "constrained"]
+    assert asked == [[each, "first", "constrained", False, False, False] for each in FORMS]
+    said = capsys.readouterr().out
+    assert re.search(r"all +as the defaults ask +usable   0, right   0 of   2", said)
 
 
 @QUIET
@@ -141,6 +161,7 @@ def test_a_gguf_file_is_served(own: Path, tmp_path: Path) -> None:
     (row,) = _lines(out)
     assert (row[:2], row[3]["model_calls"]) == (["create_agent", "alone"], 1)
     assert row[3]["error"] is None
+    gc.collect()  # LangChain's client leaves its socket to it
 
 
 @pytest.mark.parametrize("name", ["railway", "museum", "clinic", "harbour", "observatory"])

@@ -44,6 +44,7 @@ _SAID: Final = {
     P.TEXTUAL_CALL: "You wrote the tool call as text, so it did not run.",
     P.BAD_VALUE: "The value does not fit the schema.",
 }
+_NO_CALL: Final = "Your reply calls no tool."
 # Who broke a call is not offered an answer in its place: models then make one up.
 _MAY_ANSWER: Final = frozenset({P.EMPTY, P.NO_ACTION, P.TEMPLATE_ECHO, P.ACTION_AND_ANSWER})
 FORMS: Final[dict[Form, str]] = {
@@ -71,13 +72,14 @@ _MARK: Final = re.compile(
 )
 
 
-def correction(
+def correction(  # noqa: PLR0913 - all but three by name
     failure: Failure,
     form: Form,
     tools: Toolbox | None = None,
     *,
     question: str = "",
     answer_label: str = "Final Answer",
+    may_answer: bool = True,
 ) -> str:
     r"""Return the correction of a failed reply.
 
@@ -87,6 +89,7 @@ def correction(
         tools: The available tools, if known.
         question: The user's question; it may fill in an example.
         answer_label: The ReAct prompt's label for the answer.
+        may_answer: Whether an answer would do in place of a call.
 
     >>> from loopmend import read_turn
     >>> search = {"name": "search", "parameters": {"properties": {"query": {"type": "string"}},
@@ -100,12 +103,17 @@ def correction(
     Action Input: {"query": "Where is Oslo?"}
     """
     spec = _spec(failure, tools)
-    parts = [_what_is_wrong(failure, spec), _did_you_mean(failure, spec, tools)]
+    due = failure.pattern in _MAY_ANSWER and not may_answer
+    missing = due and failure.pattern is P.NO_ACTION
+    wrong = _NO_CALL if missing else _what_is_wrong(failure, spec)
+    parts = [wrong, _did_you_mean(failure, spec, tools)]
+    if due and spec is None and tools is not None:
+        parts.append(_available(tools))
     if spec is not None and spec.known and failure.pattern is not P.TRUNCATED:
         parts.append(f"Signature: {signature(spec)}.")
     told = " ".join(part for part in parts if part)
     asked = FORMS[form]
-    if failure.pattern in _MAY_ANSWER:
+    if failure.pattern in _MAY_ANSWER and not due:
         asked += f", or give the answer{_answer(form, answer_label)}"
     example = _example(failure, spec, form, question)
     if not example:
@@ -175,10 +183,15 @@ def _what_is_wrong(failure: Failure, spec: ToolSpec | None) -> str:
 
 
 def _did_you_mean(failure: Failure, spec: ToolSpec | None, tools: Toolbox | None) -> str:
-    if failure.pattern is not P.UNKNOWN_TOOL or tools is None or not tools.tools:
+    if failure.pattern is not P.UNKNOWN_TOOL or tools is None:
         return ""
     meant = f"Did you mean `{spec.name}`? " if spec is not None else ""
-    return f"{meant}Available tools: {', '.join(list(tools.tools)[:_LISTED])}."
+    return f"{meant}{_available(tools)}"
+
+
+def _available(tools: Toolbox) -> str:
+    names = ", ".join(list(tools.tools)[:_LISTED])
+    return f"Available tools: {names}." if names else ""
 
 
 def _answer(form: Form, label: str) -> str:

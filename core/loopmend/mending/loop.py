@@ -23,7 +23,7 @@ from loopmend.mending.action_replies import (
 from loopmend.mending.answer_tools import read_tool_answer
 from loopmend.mending.corrections import Form, correction, mistake_in_words
 from loopmend.mending.loops import answer_from
-from loopmend.mending.messages import Message, Reply, refused_messages
+from loopmend.mending.messages import Message, NativeCall, Reply, refused_messages
 from loopmend.mending.policy import RetryPolicy
 from loopmend.mending.provider_errors import is_protocol_error, refuses_schema
 from loopmend.mending.quotations import Quotations
@@ -106,6 +106,7 @@ class Mending:
         self.refused: list[Failure] = []
         self._answers = {name: schema_of(each) or _ANY for name, each in (answers or {}).items()}
         self._needs_call = needs_call
+        self._may_answer = not (answers or needs_call)
         self._config = config
         self._answer_label = answer_label
         self._new_id = new_id
@@ -163,7 +164,7 @@ class Mending:
         if self.wanted is not None and not (self.tools and reply.calls_any(self.tools.tools)):
             return self._valued(reply)
         step = self._judged(reply, read)
-        if isinstance(step, Done) and (self._answers or self._needs_call):
+        if isinstance(step, Done) and not self._may_answer:
             return self._answered(reply, step, words)
         return step
 
@@ -300,6 +301,8 @@ class Mending:
     def _answered(self, reply: Reply, done: Done, words: str | None) -> Step:
         """Say what to do about a usable reply where only certain calls will do."""
         calls = reply.calls if done.calls is None else done.calls
+        if self.form != "native":
+            calls = tuple(NativeCall(c.name, c.arguments) for c in calls_in(done.turn))
         if self._needs_call and not calls:
             return self.refuse(reply, _NO_CALL)
         if not self._answers or self.tools is None:
@@ -330,7 +333,9 @@ class Mending:
     def _schema(self) -> Mapping[str, Any] | None:
         if self._constraining and self.wanted is not None:
             return value_schema(self.wanted)
-        return action_schema(self.tools, ask_user=False) if self._constraining else None
+        if not self._constraining:
+            return None
+        return action_schema(self.tools, answer=self._may_answer, ask_user=False)
 
     def _retry(self, failure: Failure, words: str | None) -> Retry:
         return Retry(self._attempt, failure.pattern.value, failure.message, words)
@@ -340,8 +345,14 @@ class Mending:
             words = value_correction(failure, self.wanted)
         elif words is None:
             form: Form = "json" if self._constraining else self.form
-            asked = {"question": self._question, "answer_label": self._answer_label}
-            words = correction(failure, form, self.tools, **asked)
+            words = correction(
+                failure,
+                form,
+                self.tools,
+                question=self._question,
+                answer_label=self._answer_label,
+                may_answer=self._may_answer,
+            )
         self._last_words = words
         if show:
             self._shown = (*self._shown, *refused_messages(reply, failure, words))

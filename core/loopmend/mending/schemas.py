@@ -16,13 +16,14 @@ _DEEPEST: Final = 8
 _ANY: Final[dict[str, Any]] = {}
 
 
-def action_schema(tools: Tools, *, ask_user: bool = True) -> dict[str, Any]:
+def action_schema(tools: Tools, *, answer: bool = True, ask_user: bool = True) -> dict[str, Any]:
     """Return the JSON schema of one action: a call to one of the tools, an answer or a question.
 
     If the provider decodes by it, the model can only write replies that `parse_action` reads.
 
     Args:
         tools: The available tools, as for `read_turn`.
+        answer: Whether the model may answer; it always may if there are no tools.
         ask_user: Whether the model may ask the user.
 
     >>> schema = action_schema([{"name": "add", "parameters": {"properties": {"a": {}}}}])
@@ -33,7 +34,8 @@ def action_schema(tools: Tools, *, ask_user: bool = True) -> dict[str, Any]:
     """
     toolbox = toolbox_of(tools) or Toolbox(())
     actions = [_call(spec) for spec in toolbox.tools.values()]
-    actions.append(_object({"type": {"const": "final"}, "content": {"type": "string"}}))
+    if answer or not actions:
+        actions.append(_object({"type": {"const": "final"}, "content": {"type": "string"}}))
     if ask_user:
         actions.append(_object({"type": {"const": "ask_user"}, "question": {"type": "string"}}))
     return {"anyOf": actions}

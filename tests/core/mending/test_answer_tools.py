@@ -16,6 +16,7 @@ from loopmend import (
     NormalizationError,
     Reply,
     RetryPolicy,
+    ToolCall,
 )
 from loopmend.mending import NativeCall
 
@@ -130,9 +131,45 @@ def test_a_call_that_is_due() -> None:
     mending.start()
     step = mending.reply(Reply("It is in Norway."))
     assert isinstance(step, Ask)
-    assert step.messages[-1].content.startswith("Your reply holds neither")
+    assert step.messages[-1].content.startswith("Your reply calls no tool.")
     step = mending.reply(Reply('{"name": "search", "arguments": {"query": "Oslo"}}'))
     assert isinstance(step, Done)
+
+
+@pytest.mark.parametrize(
+    ("form", "written", "answer"),
+    [
+        ("react", "Action: search\nAction Input: Oslo", "Final Answer: in Norway"),
+        (
+            "json",
+            '{"type": "tool_call", "name": "search", "arguments": {"input": "Oslo"}}',
+            '{"type": "final", "content": "in Norway"}',
+        ),
+    ],
+)
+def test_a_call_that_is_due_in_text(form: Any, written: str, answer: str) -> None:
+    """In a text protocol the call in the text is the call, and an answer is refused."""
+    mending = Mending(["search", "fetch"], form, needs_call=True)
+    mending.start()
+    assert isinstance(mending.reply(Reply(answer)), Ask)
+    step = mending.reply(Reply(written))
+    assert isinstance(step, Done)
+    assert isinstance(step.turn.actions[0], ToolCall)
+
+
+@pytest.mark.parametrize("how", [{"answers": {"City": City}}, {"needs_call": True}])
+@pytest.mark.parametrize("said", ["", "It is in Norway."])
+def test_where_only_a_call_will_do_nobody_offers_an_answer(how: Any, said: str) -> None:
+    """Neither in words nor by the schema: a model that may answer makes an answer up."""
+    mending = Mending(TOOLS, **how, policy=RetryPolicy(constrain=False))
+    mending.start()
+    step = mending.reply(Reply(said))
+    assert isinstance(step, Ask)
+    assert "or give the answer" not in step.messages[-1].content
+    assert "City" in step.messages[-1].content
+    mending = Mending(TOOLS, **how, can_constrain=True, policy=RetryPolicy(constrain="always"))
+    schema: Any = mending.start().schema
+    assert {kind["properties"]["type"]["const"] for kind in schema["anyOf"]} == {"tool_call"}
 
 
 @pytest.mark.parametrize("key", ["arguments", "parameters", "args"])
