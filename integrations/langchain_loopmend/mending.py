@@ -29,7 +29,7 @@ from langchain_loopmend.schemas import decoding_model, remember_refusal
 from loopmend import Ask, Mending
 from loopmend.adapting import at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
-from loopmend.mending import OnFailure, Retry, check_on_failure
+from loopmend.mending import OnFailure, check_on_failure
 
 __all__ = ["RETRY_EVENT", "Constrain", "Exchange", "Mender"]
 
@@ -75,9 +75,11 @@ class Exchange:
     async def run(self, step: Any) -> Any:
         """Go on from a step to the end."""
         while isinstance(step, Ask):
+            if step.retry is not None:
+                await self.tell(step.retry.data())
             try:
                 reply = await self.ask(step)
-            except Exception as error:  # noqa: PERF203 - each question may fail
+            except Exception as error:
                 following = self.mending.raised(error)
                 if following is None:
                     raise
@@ -90,8 +92,6 @@ class Exchange:
 
     async def ask(self, step: Ask) -> Any:
         """Ask the model; what it streams is put together."""
-        if step.retry is not None:
-            await self.tell(step.retry)
         llm = self._asked(step)
         if step.schema is not None:
             llm = decoding_model(llm, step.schema)
@@ -108,13 +108,13 @@ class Exchange:
         self._speaks_text = isinstance(reply, str)
         return reply
 
-    async def tell(self, retry: Retry) -> None:
+    async def tell(self, told: dict[str, Any]) -> None:
         """Tell listeners that the model is asked again."""
         try:
             if self.waits:
-                await adispatch_custom_event(RETRY_EVENT, retry.data(), config=self._config)
+                await adispatch_custom_event(RETRY_EVENT, told, config=self._config)
             else:
-                dispatch_custom_event(RETRY_EVENT, retry.data(), config=self._config)
+                dispatch_custom_event(RETRY_EVENT, told, config=self._config)
         except RuntimeError as error:  # outside of any chain nobody listens
             _LOG.debug("no run to report a retry to: %s", error)
 

@@ -73,7 +73,6 @@ def is_text_tool(tool: Any) -> bool:
 
 def toolbox(tools: Iterable[Any]) -> Toolbox:
     """Return what the reader needs to know of tools, described or not."""
-    require_several(tools, "tools", "tools")
     return Toolbox([spec for tool in tools if (spec := _spec(tool)) is not None])
 
 
