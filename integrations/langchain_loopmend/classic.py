@@ -39,6 +39,7 @@ from typing_extensions import override  # noqa: E402
 from langchain_loopmend.errors import correction_of, said_by  # noqa: E402
 from langchain_loopmend.messages import ENDED  # noqa: E402
 from langchain_loopmend.parsers import AgentActionOutputParser  # noqa: E402
+from langchain_loopmend.streaming import Immediate  # noqa: E402
 from langchain_loopmend.value_parsers import value_parser  # noqa: E402
 from loopmend import (  # noqa: E402
     Failure,
@@ -89,7 +90,7 @@ class ReActOutputParser(AgentActionOutputParser, AgentOutputParser):
     model_config = ConfigDict(extra="forbid")  # which the other base class would ignore
 
 
-class StructuredOutputParser(LangChainStructuredParser):
+class StructuredOutputParser(Immediate, LangChainStructuredParser):
     """LangChain's `StructuredOutputParser`, but it reads what models really write.
 
     >>> from langchain_classic.output_parsers import ResponseSchema
@@ -112,12 +113,6 @@ class StructuredOutputParser(LangChainStructuredParser):
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> dict[str, Any]:
         return dict(value_parser(self).parse_result(result))
-
-    @override
-    async def aparse_result(
-        self, result: list[Generation], *, partial: bool = False
-    ) -> dict[str, Any]:
-        return self.parse_result(result)
 
 
 def handle_parsing_error(error: OutputParserException) -> str:

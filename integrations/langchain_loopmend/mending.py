@@ -51,11 +51,13 @@ class Exchange:
     """The latest reply."""
     _config: RunnableConfig | None = None
     _retry_llm: Any = None
+    _speaks_text = False
 
     def __init__(  # noqa: PLR0913 - how a runnable was called
         self,
         llm: Any,
         input: Any,
+        mending: Mending,
         config: RunnableConfig | None = None,
         *,
         passed: dict[str, Any] | None = None,
@@ -65,12 +67,12 @@ class Exchange:
     ) -> None:
         self.llm = llm
         self.input = input
+        self.mending = mending
         self.waits = waits
         self._config = config
         self._passed = passed or {}
         self._streaming = streaming
         self._retry_llm = retry_llm
-        self._speaks_text = False
 
     async def run(self, step: Any) -> Any:
         """Go on from a step to the end."""
@@ -95,16 +97,12 @@ class Exchange:
         llm = self._asked(step)
         if step.schema is not None:
             llm = decoding_model(llm, step.schema)
-        input, config, passed = self.put(step), self.tagged(step.attempt), self._passed
-        reply: Any
-        if self.waits and self._streaming:
-            reply = put_together([chunk async for chunk in llm.astream(input, config, **passed)])
-        elif self._streaming:
-            reply = put_together(list(llm.stream(input, config, **passed)))
+        how = f"{'a' if self.waits else ''}{'stream' if self._streaming else 'invoke'}"
+        reply = getattr(llm, how)(self.put(step), self.tagged(step.attempt), **self._passed)
+        if self._streaming:
+            reply = put_together([part async for part in reply] if self.waits else list(reply))
         elif self.waits:
-            reply = await llm.ainvoke(input, config, **passed)
-        else:
-            reply = llm.invoke(input, config, **passed)
+            reply = await reply
         self._speaks_text = isinstance(reply, str)
         return reply
 
@@ -123,12 +121,8 @@ class Exchange:
         config = self._config or {}
         return {**config, "tags": [*(config.get("tags") or ()), f"loopmend:attempt:{attempt + 1}"]}
 
-    @property
-    def _asked_again(self) -> Any:
-        return self.llm if self._retry_llm is None else self._retry_llm
-
     def _asked(self, step: Ask) -> Any:
-        return self._asked_again if step.attempt else self.llm
+        return self._retry_llm if step.attempt and self._retry_llm is not None else self.llm
 
     def put(self, step: Ask) -> Any:
         """Return what to ask."""
