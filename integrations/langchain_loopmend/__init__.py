@@ -22,11 +22,11 @@ if TYPE_CHECKING:
         AgentActionOutputParser,
         AgentActionsOutputParser,
         ReadingOutputParser,
+        TurnOutputParser,
     )
     from langchain_loopmend.parsing_retry import GaveUpFinish, ParsingRetry, with_parsing_retry
     from langchain_loopmend.recorder import TraceRecorder, record_traces
     from langchain_loopmend.retry import RetryingOutputParser
-    from langchain_loopmend.streaming import TurnOutputParser
     from langchain_loopmend.tool_call_retry import (
         ToolCallRetry,
         as_tool_caller,
@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 
 _HELD = {
     "errors": "ActionParseException NormalizationError ValueParseException",
-    "parsers": "AgentActionOutputParser AgentActionsOutputParser ReadingOutputParser",
+    "parsers": (
+        "AgentActionOutputParser AgentActionsOutputParser ReadingOutputParser TurnOutputParser"
+    ),
     "parsing_retry": "GaveUpFinish ParsingRetry with_parsing_retry",
     "recorder": "TraceRecorder record_traces",
     "retry": "RetryingOutputParser",
-    "streaming": "TurnOutputParser",
     "tool_call_retry": "ToolCallRetry as_tool_caller with_tool_call_retry",
     "value_parsers": "JsonOutputParser PydanticOutputParser",
 }

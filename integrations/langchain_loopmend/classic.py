@@ -26,19 +26,14 @@ from langchain_core.agents import AgentAction, AgentFinish  # noqa: E402
 from langchain_core.exceptions import OutputParserException  # noqa: E402
 from langchain_core.output_parsers import BaseOutputParser  # noqa: E402
 from langchain_core.outputs import Generation  # noqa: E402
-from langchain_core.runnables import (  # noqa: E402
-    Runnable,
-    RunnableBranch,
-    RunnableLambda,
-    RunnablePassthrough,
-    RunnableSequence,
-)
+from langchain_core.runnables import Runnable, RunnableSequence  # noqa: E402
 from pydantic import BaseModel, ConfigDict  # noqa: E402
 from typing_extensions import override  # noqa: E402
 
 from langchain_loopmend.errors import correction_of, said_by  # noqa: E402
 from langchain_loopmend.messages import ENDED  # noqa: E402
 from langchain_loopmend.parsers import AgentActionOutputParser  # noqa: E402
+from langchain_loopmend.streaming import Immediate  # noqa: E402
 from langchain_loopmend.value_parsers import value_parser  # noqa: E402
 from loopmend import (  # noqa: E402
     Failure,
@@ -89,7 +84,7 @@ class ReActOutputParser(AgentActionOutputParser, AgentOutputParser):
     model_config = ConfigDict(extra="forbid")  # which the other base class would ignore
 
 
-class StructuredOutputParser(LangChainStructuredParser):
+class StructuredOutputParser(Immediate, LangChainStructuredParser):
     """LangChain's `StructuredOutputParser`, but it reads what models really write.
 
     >>> from langchain_classic.output_parsers import ResponseSchema
@@ -112,12 +107,6 @@ class StructuredOutputParser(LangChainStructuredParser):
     @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> dict[str, Any]:
         return dict(value_parser(self).parse_result(result))
-
-    @override
-    async def aparse_result(
-        self, result: list[Generation], *, partial: bool = False
-    ) -> dict[str, Any]:
-        return self.parse_result(result)
 
 
 def handle_parsing_error(error: OutputParserException) -> str:
@@ -210,11 +199,23 @@ class LoopStop(AgentFinish):
 class _Guarded(BaseModel):
     """What a guarded agent does at the executor's cap."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    unguarded: Runnable[Any, Any]
-    """The agent as it was given."""
+    policy: Any
+    """When it is told that it goes in circles, a `LoopPolicy`."""
     on_cap: OnCap = "answer"
+
+    def plan(self, intermediate_steps: Steps, callbacks: Any = None, **kwargs: Any) -> Any:
+        """Plan the next step, told that it goes in circles if it does."""
+        steps = _guarded(self.policy, intermediate_steps, kwargs)
+        if isinstance(steps, AgentFinish):
+            return steps
+        return super().plan(steps, callbacks, **kwargs)  # type: ignore[misc] # of the agent
+
+    async def aplan(self, intermediate_steps: Steps, callbacks: Any = None, **kwargs: Any) -> Any:
+        """Do the same without blocking."""
+        steps = _guarded(self.policy, intermediate_steps, kwargs)
+        if isinstance(steps, AgentFinish):
+            return steps
+        return await super().aplan(steps, callbacks, **kwargs)  # type: ignore[misc] # as above
 
     def return_stopped_response(
         self, early_stopping_method: str, intermediate_steps: Steps, **kwargs: Any
@@ -234,7 +235,7 @@ class _Guarded(BaseModel):
         said = None
         if early_stopping_method == "generate" and intermediate_steps:
             told = _told(intermediate_steps, ask_before_cap(_question(kwargs)))
-            said = _last_word(self.unguarded, {**kwargs, "intermediate_steps": told})
+            said = _last_word(self.runnable, {**kwargs, "intermediate_steps": told})  # type: ignore[attr-defined] # of the agent
         return _ended(answer.content if said is None else said, answer.reason)
 
 
@@ -282,14 +283,8 @@ def with_loop_guard(  # noqa: PLR0913 - each is a choice of its own
     """
     check_on_cap(on_cap)
     policy = LoopPolicy(warn_after, stop_after, window, exclude_tools)
-    guard: Runnable[Any, Any] = RunnableLambda(
-        lambda given: _guarded(given, policy), name="loop_guard"
-    )
-    branch: Runnable[Any, Any] = RunnableBranch(
-        (lambda given: isinstance(given, AgentFinish), RunnablePassthrough()), agent
-    )
     kind = GuardedMultiActionAgent if _makes_several(agent) else GuardedAgent
-    return kind(runnable=guard | branch, unguarded=agent, on_cap=on_cap)
+    return kind(runnable=agent, policy=policy, on_cap=on_cap)
 
 
 def _makes_several(agent: Runnable[Any, Any]) -> bool:
@@ -300,15 +295,14 @@ def _makes_several(agent: Runnable[Any, Any]) -> bool:
         return False
 
 
-def _guarded(given: dict[str, Any], policy: LoopPolicy) -> dict[str, Any] | AgentFinish:
-    steps: Steps = given.get("intermediate_steps") or []
+def _guarded(policy: LoopPolicy, steps: Steps, given: dict[str, Any]) -> Steps | AgentFinish:
     label = _ANSWER_LABEL if _writes_labels(steps) else ""
     decision = policy.decide(_calls(steps), _question(given), answer_label=label)
     if isinstance(decision, Stop):
         return _ended(decision.content, StopReason.MAX_ITERATIONS.value)
     if isinstance(decision, Nudge):
-        return {**given, "intermediate_steps": _told(steps, decision.content)}
-    return given
+        return _told(steps, decision.content)
+    return steps
 
 
 def _last_word(agent: Runnable[Any, Any], given: dict[str, Any]) -> str | None:

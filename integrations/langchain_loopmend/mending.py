@@ -29,7 +29,7 @@ from langchain_loopmend.schemas import decoding_model, remember_refusal
 from loopmend import Ask, Mending
 from loopmend.adapting import at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
-from loopmend.mending import OnFailure, Retry, check_on_failure
+from loopmend.mending import OnFailure, check_on_failure
 
 __all__ = ["RETRY_EVENT", "Constrain", "Exchange", "Mender"]
 
@@ -51,11 +51,13 @@ class Exchange:
     """The latest reply."""
     _config: RunnableConfig | None = None
     _retry_llm: Any = None
+    _speaks_text = False
 
     def __init__(  # noqa: PLR0913 - how a runnable was called
         self,
         llm: Any,
         input: Any,
+        mending: Mending,
         config: RunnableConfig | None = None,
         *,
         passed: dict[str, Any] | None = None,
@@ -65,19 +67,21 @@ class Exchange:
     ) -> None:
         self.llm = llm
         self.input = input
+        self.mending = mending
         self.waits = waits
         self._config = config
         self._passed = passed or {}
         self._streaming = streaming
         self._retry_llm = retry_llm
-        self._speaks_text = False
 
     async def run(self, step: Any) -> Any:
         """Go on from a step to the end."""
         while isinstance(step, Ask):
+            if step.retry is not None:
+                await self.tell(step.retry.data())
             try:
                 reply = await self.ask(step)
-            except Exception as error:  # noqa: PERF203 - each question may fail
+            except Exception as error:
                 following = self.mending.raised(error)
                 if following is None:
                     raise
@@ -90,31 +94,25 @@ class Exchange:
 
     async def ask(self, step: Ask) -> Any:
         """Ask the model; what it streams is put together."""
-        if step.retry is not None:
-            await self.tell(step.retry)
         llm = self._asked(step)
         if step.schema is not None:
             llm = decoding_model(llm, step.schema)
-        input, config, passed = self.put(step), self.tagged(step.attempt), self._passed
-        reply: Any
-        if self.waits and self._streaming:
-            reply = put_together([chunk async for chunk in llm.astream(input, config, **passed)])
-        elif self._streaming:
-            reply = put_together(list(llm.stream(input, config, **passed)))
+        how = f"{'a' if self.waits else ''}{'stream' if self._streaming else 'invoke'}"
+        reply = getattr(llm, how)(self.put(step), self.tagged(step.attempt), **self._passed)
+        if self._streaming:
+            reply = put_together([part async for part in reply] if self.waits else list(reply))
         elif self.waits:
-            reply = await llm.ainvoke(input, config, **passed)
-        else:
-            reply = llm.invoke(input, config, **passed)
+            reply = await reply
         self._speaks_text = isinstance(reply, str)
         return reply
 
-    async def tell(self, retry: Retry) -> None:
+    async def tell(self, told: dict[str, Any]) -> None:
         """Tell listeners that the model is asked again."""
         try:
             if self.waits:
-                await adispatch_custom_event(RETRY_EVENT, retry.data(), config=self._config)
+                await adispatch_custom_event(RETRY_EVENT, told, config=self._config)
             else:
-                dispatch_custom_event(RETRY_EVENT, retry.data(), config=self._config)
+                dispatch_custom_event(RETRY_EVENT, told, config=self._config)
         except RuntimeError as error:  # outside of any chain nobody listens
             _LOG.debug("no run to report a retry to: %s", error)
 
@@ -123,12 +121,8 @@ class Exchange:
         config = self._config or {}
         return {**config, "tags": [*(config.get("tags") or ()), f"loopmend:attempt:{attempt + 1}"]}
 
-    @property
-    def _asked_again(self) -> Any:
-        return self.llm if self._retry_llm is None else self._retry_llm
-
     def _asked(self, step: Ask) -> Any:
-        return self._asked_again if step.attempt else self.llm
+        return self._retry_llm if step.attempt and self._retry_llm is not None else self.llm
 
     def put(self, step: Ask) -> Any:
         """Return what to ask."""

@@ -1,4 +1,4 @@
-"""Output parsers for agents: one action, or all actions of a turn."""
+"""Output parsers for agents: one action, all actions of a turn, or the turn as it arrives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, Union
 
 from langchain_core.agents import AgentAction, AgentFinish
-from langchain_core.output_parsers import BaseOutputParser
+from langchain_core.output_parsers import BaseOutputParser, BaseTransformOutputParser
 from langchain_core.outputs import Generation
 from pydantic import BeforeValidator, ConfigDict
 from typing_extensions import Self, override
@@ -17,6 +17,7 @@ from typing_extensions import Self, override
 from langchain_loopmend.errors import ActionParseException
 from langchain_loopmend.messages import reply_of_generation
 from langchain_loopmend.schemas import is_text_tool, tool_schemas, toolbox
+from langchain_loopmend.streaming import Immediate, StreamingParser, Tell
 from loopmend import (
     AskUser,
     Failure,
@@ -25,12 +26,18 @@ from loopmend import (
     ReadingConfig,
     ToolCall,
     Turn,
+    TurnReader,
     read_turn,
 )
 from loopmend.mending import correction, form_instructions
 from loopmend.reading import Toolbox, clean_parts, fit_text
 
-__all__ = ["AgentActionOutputParser", "AgentActionsOutputParser", "ReadingOutputParser"]
+__all__ = [
+    "AgentActionOutputParser",
+    "AgentActionsOutputParser",
+    "ReadingOutputParser",
+    "TurnOutputParser",
+]
 
 T = TypeVar("T")
 
@@ -44,7 +51,7 @@ def _described(tools: Any) -> Any:
     return tools if tools is None else tool_schemas(tools)
 
 
-class ReadingOutputParser(BaseOutputParser[T]):
+class ReadingOutputParser(Immediate, BaseOutputParser[T]):
     """The base of all parsers in this package: how they read, and what they raise.
 
     >>> from langchain_loopmend import AgentActionOutputParser
@@ -111,10 +118,6 @@ class ReadingOutputParser(BaseOutputParser[T]):
         return self._concluded(text, read_turn(text, tools=self.toolbox, config=self._config))
 
     @override
-    async def aparse(self, text: str) -> T:
-        return self.parse(text)  # there is nothing to await, so it needs no thread
-
-    @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> T:
         first = result[0]
         if type(first) is Generation and not first.generation_info:
@@ -123,10 +126,6 @@ class ReadingOutputParser(BaseOutputParser[T]):
         if reply.is_text:
             return self.parse(reply.text)
         return self._concluded(reply.text, reply.read(self.toolbox, "text", self._config))
-
-    @override
-    async def aparse_result(self, result: list[Generation], *, partial: bool = False) -> T:
-        return self.parse_result(result, partial=partial)
 
     def _concluded(self, text: str, turn: Turn) -> T:
         if turn.failure is not None:
@@ -258,6 +257,37 @@ class AgentActionsOutputParser(_AgentParser[Union[list[AgentAction], AgentFinish
     @property
     def _type(self) -> str:
         return "loopmend-agent-actions"
+
+
+class TurnOutputParser(StreamingParser, ReadingOutputParser[Turn], BaseTransformOutputParser[Turn]):
+    r"""Reads a reply into a `Turn` and streams what it knows so far.
+
+    The last turn of a stream is that of the whole reply, with its repairs and places. An
+    unreadable reply raises there, where LangChain's own cumulative parsers say nothing. Streaming
+    takes linear time even if the chunks are small.
+
+    >>> chunks = iter(["Thought: I have to look it up\nAct", "ion: search\nAction Input: Oslo"])
+    >>> for turn in TurnOutputParser().transform(chunks):
+    ...     print(turn.actions)
+    ()
+    (ToolCall(name='search', arguments='Oslo', type='tool_call'),)
+    (ToolCall(name='search', arguments='Oslo', type='tool_call'),)
+    """
+
+    model_config = ConfigDict(extra="forbid")  # which the other base class would ignore
+
+    @override
+    def _result(self, text: str, turn: Turn) -> Turn:
+        return turn
+
+    @override
+    def _listener(self) -> tuple[Tell, Tell]:
+        reader = TurnReader(tools=self.toolbox, config=self._config)
+        return reader.feed, lambda turn: [turn]
+
+    @property
+    def _type(self) -> str:
+        return "loopmend-turn"
 
 
 def _log(text: str, turn: Turn) -> str:

@@ -62,17 +62,15 @@ class ParsedExchange(Exchange):
     """A question that is put to a model until a parser can use its reply: any parser."""
 
     def __init__(
-        self, parser: Any, limits: tuple[int, Constrain], llm: Any, input: Any, **how: Any
+        self, own: Any, llm: Any, input: Any, config: Any, *, retry_llm: Any = None, **how: Any
     ) -> None:
-        super().__init__(llm, input, **how)
-        self.parser = value_parser(parser)
+        self.parser = value_parser(own.parser)
         self.value: Any = None
         self._error: Exception | None = None
         # A call goes back with our answer to it: a model that made one waits for that.
-        policy = RetryPolicy(limits[0], constrain=limits[1], show_refused="calls")
-        self.mending = _mending(
-            self.parser, policy, llm if self._retry_llm is None else self._retry_llm
-        )
+        policy = RetryPolicy(own.max_retries, constrain=own.constrain, show_refused="calls")
+        mending = _mending(self.parser, policy, llm if retry_llm is None else retry_llm)
+        super().__init__(llm, input, mending, config, retry_llm=retry_llm, **how)
 
     def start(self, messages: Sequence[BaseMessage]) -> Ask:
         """Return what to ask at first; what a parser reads has to be said, also after a result."""
@@ -145,9 +143,7 @@ class ParsingRetry(Mender[Any]):
 
     @override
     async def _mend(self, input: Any, config: Any, **how: Any) -> Any:
-        limits = self.max_retries, self.constrain
-        how |= {"config": config, "retry_llm": self.retry_llm}
-        exchange = ParsedExchange(self.parser, limits, self.llm, input, **how)
+        exchange = ParsedExchange(self, self.llm, input, config, retry_llm=self.retry_llm, **how)
         outcome = await exchange.run(exchange.start(as_messages(input)))
         done, reply = isinstance(outcome, Done), exchange.reply or ""
         error = None if done else exchange.error_of(outcome)

@@ -37,8 +37,7 @@ class _OwnExchange(ParsedExchange):
 
     def __init__(self, own: RetryingOutputParser[Any], prompt: Any, **how: Any) -> None:
         told = [HumanMessage(instructions_of(own.parser) or _ASK)]
-        asked = prompt.to_messages() if prompt else told
-        super().__init__(own.parser, (own.max_retries, own.constrain), own.asked, asked, **how)
+        super().__init__(own, own.asked, prompt.to_messages() if prompt else told, **how)
         self._own = own
         self._prompt = prompt
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
-from weakref import WeakValueDictionary
 
 from langchain_core.runnables import Runnable, RunnableBinding
 from langchain_core.tools import BaseTool, Tool
 
 from loopmend import ToolSpec
-from loopmend.adapting import require_several
+from loopmend.adapting import Beside, require_several
 from loopmend.reading import Toolbox
 
 __all__ = [
@@ -41,8 +40,7 @@ _NOT_THE_MODELS: Final = frozenset({"ls_structured_output_format"})
 _ABOUT_TOOLS: Final = frozenset(
     {"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"}
 )
-# By identity: chat models are compared by value and cannot be hashed.
-_REFUSED: Final[WeakValueDictionary[int, Any]] = WeakValueDictionary()
+_REFUSED: Final[Beside[bool]] = Beside()
 
 
 def tool_schemas(tools: Iterable[Any]) -> list[dict[str, Any]]:
@@ -73,7 +71,6 @@ def is_text_tool(tool: Any) -> bool:
 
 def toolbox(tools: Iterable[Any]) -> Toolbox:
     """Return what the reader needs to know of tools, described or not."""
-    require_several(tools, "tools", "tools")
     return Toolbox([spec for tool in tools if (spec := _spec(tool)) is not None])
 
 
@@ -115,16 +112,14 @@ def _call_schema(tool: BaseTool) -> Mapping[str, Any]:
 
 def remember_refusal(model: Any) -> None:
     """Remember that a model's provider refuses a schema, whatever its class says."""
-    base = _base(model)
-    _REFUSED[id(base)] = base
+    _REFUSED.put(_base(model), value=True)
 
 
 def takes_schema(model: Any) -> bool:
     """Tell whether a chat model can decode by a JSON schema, as far as anybody knows."""
-    if id(_base(model)) in _REFUSED:
-        return False
-    method = getattr(type(_base(model)), "with_structured_output", None)
-    if method is None:
+    base = _base(model)
+    method = getattr(type(base), "with_structured_output", None)
+    if method is None or _REFUSED.get(base):
         return False
     parameter = inspect.signature(method).parameters.get("method")
     return parameter is not None and "json_schema" in str(parameter.annotation)

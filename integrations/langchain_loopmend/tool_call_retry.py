@@ -106,16 +106,16 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
 
     @override
     async def _mend(self, input: Any, config: Any, **how: Any) -> AIMessage:
-        exchange = Exchange(self.llm, input, config, **how)
-        exchange.mending = Mending(
+        mending = Mending(
             None if self.tools is None else toolbox(self.tools),
             policy=RetryPolicy(self.max_retries, self.salvage, self.constrain),
             can_constrain=takes_schema(self.llm),
         )
-        outcome = await exchange.run(exchange.mending.start(**asked_of(as_messages(input))))
-        if isinstance(outcome, Done):
-            return mended(as_reply(exchange.reply), outcome)
+        exchange = Exchange(self.llm, input, mending, config, **how)
+        outcome = await exchange.run(mending.start(**asked_of(as_messages(input))))
         last = None if exchange.reply is None else as_reply(exchange.reply)
+        if isinstance(outcome, Done):
+            return mended(cast("AIMessage", last), outcome)
         return settled(last, outcome, self.on_failure)
 
 

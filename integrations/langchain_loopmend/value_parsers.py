@@ -82,19 +82,11 @@ class ValueReader(StreamingParser, LangChainJsonParser):
         return self._read(Reply(text))
 
     @override
-    async def aparse(self, text: str) -> Any:
-        return self.parse(text)
-
-    @override
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> Any:
         if partial:  # part of a model is no instance of it
             whole = isinstance(self, PydanticOutputParser)
             return None if whole else JsonReader().feed(result[0].text)
         return self._read(self._reply(result[0]))
-
-    @override
-    async def aparse_result(self, result: list[Generation], *, partial: bool = False) -> Any:
-        return self.parse_result(result, partial=partial)
 
     def _reply(self, generation: Generation) -> Reply:
         """Return a reply whose calls are only those that give the value."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from loopmend.mending.messages import Message, NativeCall, Reply
     from loopmend.mending.policy import OnFailure, RetryPolicy, check_on_failure
     from loopmend.mending.provider_errors import is_protocol_error, refuses_schema
-    from loopmend.mending.requests import asks_to_see
+    from loopmend.mending.quotations import asks_to_see
     from loopmend.mending.schemas import action_schema, value_schema
     from loopmend.mending.steps import Ask, Done, GaveUp, NormalizationError, Retry, Step
     from loopmend.mending.value_corrections import value_correction
@@ -42,7 +42,7 @@ _HELD = {
     "loopmend.mending.messages": "Message NativeCall Reply",
     "loopmend.mending.policy": "OnFailure RetryPolicy check_on_failure",
     "loopmend.mending.provider_errors": "is_protocol_error refuses_schema",
-    "loopmend.mending.requests": "asks_to_see",
+    "loopmend.mending.quotations": "asks_to_see",
     "loopmend.mending.schemas": "action_schema value_schema",
     "loopmend.mending.steps": "Ask Done GaveUp NormalizationError Retry Step",
     "loopmend.mending.value_corrections": "value_correction",

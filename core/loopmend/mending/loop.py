@@ -67,6 +67,8 @@ class Mending:
     {'Oslo': 717710}
     """
 
+    _quotations = Quotations()  # until somebody starts
+
     def __init__(  # noqa: PLR0913 - all but two by name
         self,
         tools: Tools = None,
@@ -97,21 +99,20 @@ class Mending:
             answer_label: How a ReAct prompt labels the answer.
             new_id: Makes an id for a call that lacks one.
         """
+        self._answers = {name: schema_of(each) or _ANY for name, each in (answers or {}).items()}
         self.tools = toolbox_of(tools)
         self.form: Form = form
         self.policy = (policy or RetryPolicy()).with_tools(self.tools)
-        self.wanted = schema_of(schema)
+        self.wanted = None if schema is None else schema_of(schema)
         has_form = self.wanted is not None or bool(self.tools and self.tools.tools)
         self.can_constrain = can_constrain and has_form
         self.refused: list[Failure] = []
-        self._answers = {name: schema_of(each) or _ANY for name, each in (answers or {}).items()}
         self._needs_call = needs_call
         self._may_answer = not (answers or needs_call)
         self._config = config
         self._answer_label = answer_label
         self._new_id = new_id
         self._question = ""
-        self._quotations = Quotations()
         self._after_result = False
         self._silent = False
         self._attempt = 0
@@ -149,7 +150,8 @@ class Mending:
             names = () if self.tools is None else self.tools.tools
             self._quotations = Quotations(question, names, conversation)
             # Who may only call or answer under a schema would call what the user wants to see.
-            self.can_constrain = self.can_constrain and not (self._quotations.wanted or holds_more)
+            self.can_constrain &= not holds_more
+            self.can_constrain = self.can_constrain and not self._quotations.wanted
         self._constraining = self.policy.constrain == "always" and self.can_constrain
         return Ask(schema=self._schema())
 
@@ -274,8 +276,9 @@ class Mending:
             if turn is not None:
                 return turn
         corrected = self.refused[-1] if self.refused else None
-        again = bool(self._heard) and reply.said() == self._heard[-1]
-        meant = "\n".join((self._question, *insisted(reply, corrected if again else None)))
+        meant = self._question
+        if corrected is not None and reply.said() == self._heard[-1]:
+            meant = "\n".join((meant, *insisted(reply, corrected)))
         config = replace(self._config, after_tool_result=may_be_empty, question=meant)
         config = replace(config, salvage=self.form == "native" and bool(self.policy.salvage))
         return read_action_reply(reply, self.tools, self.form, config, corrected)

@@ -18,6 +18,7 @@ OnFailure = Union[Literal["return", "raise"], Callable[..., Any]]
 """What to do after giving up: return what there is, raise, or ask a function."""
 
 _CONSTRAIN: Final = ("retry", "always", False)
+_ALL: Final = frozenset(FailurePattern)
 _SHOW: Final = ("calls", "after_result", True, False)
 
 
@@ -40,7 +41,7 @@ class RetryPolicy:
     """Whether the model sees its refused reply before the correction: never, always, if the reply
     made calls, or if it follows a tool's result. Each call that the model sees gets an answer. At
     the first step models repeat what they see; after a result they do better (`live.obedience`)."""
-    patterns: Collection[FailurePattern] = frozenset(FailurePattern)
+    patterns: Collection[FailurePattern] = _ALL
     """The failures to act on; a reply with any other failure is used as it is."""
 
     def __post_init__(self) -> None:
@@ -54,7 +55,8 @@ class RetryPolicy:
             raise ValueError(msg)
         if not isinstance(self.salvage, bool):
             object.__setattr__(self, "salvage", names_in(self.salvage, "salvage"))
-        object.__setattr__(self, "patterns", _patterns(self.patterns))
+        if self.patterns is not _ALL:
+            object.__setattr__(self, "patterns", _patterns(self.patterns))
 
     def may_make(self, tool: str) -> bool:
         """Tell whether to make a written call to a tool."""

@@ -4,19 +4,52 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, Final
 
 from loopmend._repr import written
 from loopmend.contracts.actions import ToolCall
 from loopmend.mending.messages import Message
-from loopmend.mending.requests import asks_to_see
 from loopmend.reading.turn import Turn
 
-__all__ = ["Quotations"]
+__all__ = ["Quotations", "asks_to_see"]
 
 # A call is the same however it is spaced, quoted, escaped or fenced.
 _DRESS: Final = re.compile(r"[\s\\`]+")
 _QUOTES: Final = str.maketrans(dict.fromkeys("'\u2018\u2019\u201c\u201d", '"'))
+_LONGEST: Final = 4000
+_NOT: Final = r"(?:do not|don't|never|without|no need to|instead of|rather than|not to)"
+_RUNNING: Final = r"(?:run|execut|call|invok|perform|send|trigger|launch|do|mak)\w*"
+# "do not run it", "without executing anything", "don't delete anything", "a dry run"
+_NOT_RUN: Final = re.compile(
+    rf"\b{_NOT}\s+(?:actually\s+|really\s+|yet\s+)?(?:{_RUNNING}\b|\w+\s+anything\b)"
+    r"|\bdry[ -]?run\b|\b(?:preview|simulate)\b"
+    rf"|\bbefore (?:you|it|anything) (?:is |are |gets )?{_RUNNING}"
+    r"|\b(?:review|approve|check|confirm|see)\b.{0,40}\b(?:first|before)\b"
+    r"|\b(?:nicht|ohne|ne|sans|sin|no lo|não|sem|non|senza|niet|zonder|не|без)\b.{0,30}"
+    r"\b(?:ausführ|auszuführ|aufruf|exécut|lanc|appel|ejecut|llam|execut|cham|esegu|chiam|uitvoer"
+    r"|aanroep|выполн|вызыва)\w*"
+    r"|不要(?:执行|运行|调用)|実行しない|실행하지",
+    re.IGNORECASE,
+)
+_SHOW: Final = (
+    r"\b(?:show|print|display|write (?:out|down|me)|give me|draft|explain|describe|quote|generate"
+    r"|produce|compose|output|what would|how would|zeig|schreib|montre|écri|muestra|escribe|mostra"
+    r"|toon)\w*"
+)
+# "print the tool call": who wants a thing done speaks of the thing.
+_SHOW_CALL: Final = re.compile(rf"{_SHOW}\b.{{0,60}}\b(?:tool|function) call\b", re.IGNORECASE)
+# "show me the JSON for delete_all", "what arguments does delete_all take": only of a tool by name,
+# as arguments, calls and JSON may be about anything.
+_ABOUT_A_TOOL: Final = re.compile(
+    rf"(?:{_SHOW}|\b(?:what|how|which|can you write)\b).{{0,60}}"
+    r"\b(?:json|call(?:s|ed|ing)?|invo[kc]\w+|arguments|parameters|syntax|payload|snippet"
+    r"|request body|aufruf|befehl|appel|commande|llamada|comando|chamada|chiamata|aanroep)\b",
+    re.IGNORECASE,
+)
+_FEW: Final = 40
+_END: Final = re.compile(r"[.?!\n](?:\s|$)")
+_WORD: Final = re.compile(r"[\w.\-]+")
 
 
 class Quotations:
@@ -41,9 +74,14 @@ class Quotations:
         tools: Collection[str] = (),
         conversation: Iterable[Message] = (),
     ) -> None:
-        self.wanted = asks_to_see(question, tools)
-        """Whether the user asks to see a call."""
+        self._question = question
+        self._tools = tools
         self._conversation = conversation
+
+    @cached_property
+    def wanted(self) -> bool:
+        """Whether the user asks to see a call."""
+        return asks_to_see(self._question, self._tools)
 
     def hold(self, turn: Turn) -> bool:
         """Tell whether a turn is to be looked at: all of it, or a call that somebody else wrote."""
@@ -98,3 +136,31 @@ def _leaves(value: Any) -> Iterator[str]:
 
 def _bare(text: str) -> str:
     return _DRESS.sub("", text).translate(_QUOTES)
+
+
+def asks_to_see(question: str, tools: Collection[str] = ()) -> bool:
+    """Tell whether a user asks to see a call rather than to have it made.
+
+    Args:
+        question: The user's last message.
+        tools: The names of the available tools.
+
+    >>> asks_to_see("Show me the JSON for delete_all, do not run it.")
+    True
+    >>> asks_to_see("How is delete_all called?", tools=["delete_all"])
+    True
+    >>> asks_to_see("Show me the weather in Oslo as JSON.", tools=["delete_all"])
+    False
+    """
+    asked = question.replace("\u2019", "'")
+    parts = [asked] if len(asked) <= 2 * _LONGEST else [asked[:_LONGEST], asked[-_LONGEST:]]
+    if any(_NOT_RUN.search(part) or _SHOW_CALL.search(part) for part in parts):
+        return True
+    said = [_sentence(part, found) for part in parts for found in _ABOUT_A_TOOL.finditer(part)]
+    words = {word.strip(".-").lower() for text in said for word in _WORD.findall(text)}
+    return any(name.lower() in words for name in tools)
+
+
+def _sentence(text: str, found: re.Match[str]) -> str:
+    """Return what was found and a few more words, up to the end of the sentence."""
+    return _END.split(text[found.start() : found.end() + _FEW], maxsplit=1)[0]

@@ -42,16 +42,16 @@ def standing(reply: Reply, failure: Failure, form: Form) -> str:
     return text[label.end() if label else 0 :].strip()
 
 
-def insisted(reply: Reply, told: Failure | None) -> list[str]:
+def insisted(reply: Reply, told: Failure) -> list[str]:
     """Return the texts in native calls that come again, although they were taken for slots.
 
     Whoever is told so, and writes the same, means it.
 
     Args:
         reply: What the model says again, word for word.
-        told: What it was told of it the last time, if anything.
+        told: What it was told of it the last time.
     """
-    if told is None or told.pattern is not P.TEMPLATE_ECHO:
+    if told.pattern is not P.TEMPLATE_ECHO:
         return []
     held = [value for call in reply.calls for value in dict(call.arguments).values()]
     return [value for value in held if isinstance(value, str)]

@@ -11,7 +11,6 @@ from loopmend.reading.nodes import Kind, Node
 from loopmend.reading.open_nodes import OpenNodes
 from loopmend.reading.pythonic import PythonCall, name_before, read_call
 from loopmend.reading.scalars import LenientError
-from loopmend.reading.tools import Toolbox
 from loopmend.reading.values import Value, decode_value
 
 __all__ = ["COST_OF_A_CALL", "COST_OF_A_TRY", "MOST_CALLS_FAILED", "Brackets"]
@@ -25,9 +24,7 @@ _STRICT_TRIES: Final = 50
 class Brackets(OpenNodes):
     """Reads what starts with a bracket, as long as failed tries do not cost too much."""
 
-    def __init__(self, text: str, tools: Toolbox | None) -> None:
-        super().__init__(text, tools)
-        self.tries = 0
+    tries = 0
 
     def _brace(self, at: int) -> int:
         if self._belongs_to_word(at):

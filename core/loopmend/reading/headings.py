@@ -15,7 +15,6 @@ from loopmend.reading.sections import (
     next_section,
     open_bracket,
 )
-from loopmend.reading.tools import Toolbox
 from loopmend.reading.values import Value
 
 __all__ = ["Headings"]
@@ -24,10 +23,8 @@ __all__ = ["Headings"]
 class Headings(Brackets):
     """Reads headers and takes inputs as they are."""
 
-    def __init__(self, text: str, tools: Toolbox | None) -> None:
-        super().__init__(text, tools)
-        self.section = (0, -1, 0)
-        """From where the next section was looked for, where it is, where words before it end."""
+    section = 0, -1, 0
+    """From where the next section was looked for, where it is, where words before it end."""
 
     def _header_at(self, at: int, *, inline: bool) -> Header | None:
         """Return the header at the start of a line, or the one that a colon in mid-line ends."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Final
 
 from loopmend.reading import marks
 from loopmend.reading.headings import Headings
 from loopmend.reading.lexicon import Polarity, Role, polarity_of, role_of, words_of
 from loopmend.reading.nodes import Kind, Node
-from loopmend.reading.tools import Toolbox
 
 __all__ = ["Markup"]
 
@@ -25,11 +25,15 @@ _VOID: Final = frozenset({"input", "param"})
 class Markup(Headings):
     """Reads elements and tokens by the roles of their names."""
 
-    def __init__(self, text: str, tools: Toolbox | None) -> None:
-        super().__init__(text, tools)
-        self.said_end = len(text.rstrip())
+    @cached_property
+    def said_end(self) -> int:
         """Where the last word ends."""
-        self.has_start = "<s>" in text
+        return len(self.text.rstrip())
+
+    @cached_property
+    def has_start(self) -> bool:
+        """Whether the text has a token that looks like the start of struck text."""
+        return "<s>" in self.text
 
     def _tag(self, at: int) -> int:
         if self.text.startswith("<|", at) and (spread := marks.SPREAD.match(self.text, at)):

@@ -25,7 +25,7 @@ from loopmend.reading.turn import Failure, FailurePattern, Fidelity, ReadingConf
 from loopmend.reading.utterance import Utterance
 from loopmend.reading.written_calls import Call
 
-__all__ = ["read_slowly", "read_turn"]
+__all__ = ["read", "read_slowly", "read_turn"]
 
 _DEFAULT = ReadingConfig()
 _STRAY: Constant = re.compile(r"\s*[\]})]+")
@@ -63,10 +63,16 @@ def read_turn(
     """
     if not isinstance(text, str):
         raise not_text(text, "text")
-    toolbox = toolbox_of(tools)
-    if not native_calls and (turn := quick_turn(text, toolbox, config)) is not None:
+    return read(text, toolbox_of(tools), native_calls, config)
+
+
+def read(
+    text: str, tools: Toolbox | None, native_calls: Sequence[Any] | None, config: ReadingConfig
+) -> Turn:
+    """Read a turn: the short way if it is beyond doubt, else the long one."""
+    if not native_calls and (turn := quick_turn(text, tools, config)) is not None:
         return turn
-    return read_slowly(text, toolbox, native_calls, config)
+    return read_slowly(text, tools, native_calls, config)
 
 
 def read_slowly(
@@ -187,7 +193,9 @@ class _Reading(Utterance):
 
     def _candidates(self, answer: tuple[str, tuple[int, int]] | None) -> list[Candidate]:
         """Return what counts: nothing made up, nothing behind an answer, nothing in thinking."""
-        kept = []
+        kept: list[Candidate] = []
+        if not self.found.candidates:
+            return kept
         thoughts = merged(self.found.thoughts)
         over = sys.maxsize
         if answer is not None and not answer[0].endswith(":"):  # else it goes on with what follows

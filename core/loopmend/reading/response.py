@@ -10,7 +10,7 @@ from typing import Final as Constant
 from loopmend._arguments import not_text
 from loopmend.contracts.actions import FinalAnswer, ToolCall
 from loopmend.reading.native import name_of
-from loopmend.reading.reader import read_turn
+from loopmend.reading.reader import read
 from loopmend.reading.tools import Toolbox, Tools, toolbox_of
 from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Turn
 
@@ -86,9 +86,9 @@ def read_response(  # noqa: PLR0913 - all but the text by name
     """
     if not isinstance(text, str):
         raise not_text(text, "text")
-    toolbox = toolbox_of(tools)
-    config = replace(config, native=protocol == "native")
     reason = _folded(finish_reason)
+    config = replace(config, native=protocol == "native")
+    toolbox = toolbox_of(tools)
     if broken_calls:
         turn = _with_broken(text, [*calls, *broken_calls], toolbox, config)
         failed = _broken(turn, len(calls), text, reason)
@@ -98,7 +98,7 @@ def read_response(  # noqa: PLR0913 - all but the text by name
         return _failed(Turn(), FailurePattern.MALFORMED, message, len(text))
     if not calls and not text.strip() and reason in _DECLINED_REASONS:
         return Turn((FinalAnswer(""),), span=(0, len(text)))
-    turn = read_turn(text, tools=toolbox, native_calls=calls, config=replace(config, salvage=False))
+    turn = read(text, toolbox, calls, replace(config, salvage=False))
     if reason in _CUT_REASONS and _may_be_cut(turn, text):
         message = "The reply hit its length limit in the middle of a call."
         return _failed(turn, FailurePattern.TRUNCATED, message, len(text))
@@ -140,8 +140,7 @@ def _with_broken(
     if not all(isinstance(name_of(call), str) for call in calls):
         failure = Failure(FailurePattern.MALFORMED, "A call has no name.", (0, len(text)))
         return Turn(failure=failure)
-    sure = replace(config, salvage=False)
-    return read_turn(text, tools=tools, native_calls=calls, config=sure)
+    return read(text, tools, calls, replace(config, salvage=False))
 
 
 def _broken(turn: Turn, whole: int, text: str, reason: str) -> Turn:

@@ -44,9 +44,9 @@ class Utterance:
         self.tools = tools
         self.config = config
         self.cut = len(self.text) if found.observed is None else found.observed
-        self.around = Around(self.text, found, 0, self.cut)
         self.repairs: list[Repair] = []
         self.thought = self._thought()
+        self.around = Around(self.text, found, 0, self.cut)
 
     def _thought(self) -> str | None:
         parts = [t for a, b in self.found.thought_texts if (t := self.text[a:b].strip())]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from operator import is_
 from typing import Any, Final, cast
 
@@ -25,23 +24,18 @@ from langchain_loopmend.messages import (
     reply_of,
     settled,
 )
-from langchain_loopmend.middleware.arrivals import (
-    as_it_arrived,
-    listen,
-    listened,
-    may_stream,
-    replied,
-)
+from langchain_loopmend.middleware.arrivals import Arrivals, may_stream
 from langchain_loopmend.middleware.model_calls import Handler, Response, Result
 from langchain_loopmend.middleware.structured_answers import StructuredAnswers
 from langchain_loopmend.schemas import decoding_arguments, takes_schema, toolbox, without_tools
 from loopmend import Ask, Done, GaveUp, Mending, RetryPolicy, Turn
-from loopmend.mending import OnFailure, Retry, is_clean
+from loopmend.mending import OnFailure, is_clean
 from loopmend.reading import Toolbox
 
 __all__ = ["ModelExchange", "Once", "Setup"]
 
 _CLEAN: Final = Done(Turn())
+_FIRST: Final = Ask()
 
 
 def _toolbox(*tools: Any) -> Toolbox:
@@ -71,7 +65,6 @@ class Setup:
     def __init__(self, policy: RetryPolicy, on_failure: OnFailure) -> None:
         self.policy = policy
         self.on_failure = on_failure
-        self.listened = Once(listened)
         self.answers = Once(StructuredAnswers)
         self.toolbox = Once(_toolbox)
 
@@ -80,47 +73,45 @@ class Setup:
 class _Watched(ModelRequest[Any]):
     """A request that knows the latest one made from it.
 
-    Other middleware may change the tools behind ours; each change makes a new request.
+    Other middleware may change the tools behind ours; each change makes a new request. One that
+    makes the provider decode has no tools, whoever offers some: the schema says what is on offer,
+    and some providers refuse both at once.
     """
 
     seen: list[ModelRequest[Any]] = field(default_factory=list)
+    decodes: bool = False
 
-    def __init__(self, *, seen: list[ModelRequest[Any]], **given: Any) -> None:
+    def __init__(
+        self, *, seen: list[ModelRequest[Any]], decodes: bool = False, **given: Any
+    ) -> None:
+        if decodes:
+            settings = without_tools(given["model_settings"])
+            given |= {"tools": [], "tool_choice": None, "model_settings": settings}
         super().__init__(**given)
-        object.__setattr__(self, "seen", seen)
-        seen[:] = [self]
+        vars(self).update(seen=seen, decodes=decodes)
+        if not decodes:
+            seen[:] = [self]
 
     @classmethod
-    def of(cls, request: ModelRequest[Any], model: Any) -> _Watched:
+    def of(cls, request: ModelRequest[Any]) -> _Watched:
         """Return a request like another one; `__init__` would take longer than all of the rest."""
         made = object.__new__(cls)
-        vars(made).update(vars(request), model=model, seen=[made])
+        vars(made).update(vars(request), seen=[made])
         return made
-
-
-class _Constrained(ModelRequest[Any]):
-    """A request without tools, whoever offers some behind us: the schema says what is on offer.
-
-    Some providers refuse both at once.
-    """
-
-    def __init__(self, *, model_settings: dict[str, Any], **given: Any) -> None:
-        given |= {"tools": [], "tool_choice": None}
-        super().__init__(model_settings=without_tools(model_settings), **given)
 
 
 class ModelExchange(Exchange):
     """One call of the model node."""
 
     _error: StructuredOutputError | None = None
-    _first = Ask()
+    _mending: Mending | None = None
     _wanted: StructuredAnswers | None = None
     _by_provider = False
 
     def __init__(
         self, setup: Setup, request: ModelRequest[Any], handler: Handler, *, waits: bool
     ) -> None:
-        self.llm = model = request.model
+        self.llm = request.model
         self.waits = waits
         self._setup = setup
         self._handler = handler
@@ -128,14 +119,13 @@ class ModelExchange(Exchange):
             self._wanted = setup.answers.get(request.response_format)
             self._by_provider = self._wanted.by_provider
         # Listening takes time.
-        self._listens = may_stream(model) or (self._wanted is not None and not self._by_provider)
-        self._request = _Watched.of(request, setup.listened.get(model) if self._listens else model)
+        self._listens = may_stream(self.llm) or not (self._wanted is None or self._by_provider)
+        self._request = _Watched.of(request)
 
     async def result(self) -> Result:
         """Call the model until its reply can be used, and return what the model node takes."""
-        if self._setup.policy.constrain == "always":  # else most replies need no loop
-            _ = self.mending
-        outcome = await self.run(self._first)
+        always = self._setup.policy.constrain == "always"
+        outcome = await self.run(self._start() if always else _FIRST)
         if outcome is _CLEAN:
             reply: Response = self.reply
             return reply
@@ -150,24 +140,28 @@ class ModelExchange(Exchange):
             update["jump_to"] = "end"
         return ExtendedModelResponse(model_response=response, command=Command(update=update))
 
-    @cached_property
-    def mending(self) -> Mending:  # type: ignore[override] # made when it is needed
+    @property
+    def mending(self) -> Mending:  # type: ignore[override] # most replies need none
         """The loop, which knows the tools that the model was really offered."""
+        if self._mending is None:
+            self._start()
+        return cast("Mending", self._mending)
+
+    def _start(self) -> Ask:
         request, wanted, policy = self._request, self._wanted, self._setup.policy
         # The state's messages: other middleware may have added a nudge to the request's.
         asked = asked_of(request.state.get("messages") or request.messages)
         asked |= {"holds_more": has_media(request.messages)}
         can = wanted is None and bool(policy.constrain)
         schemas = {} if wanted is None else wanted.schemas
-        mending = Mending(
+        self._mending = Mending(
             self._tools(),
             schema=next(iter(schemas.values())) if self._by_provider else None,
             answers=None if self._by_provider else schemas,
             policy=policy,
             can_constrain=can and takes_schema(self.llm),
         )
-        self._first = mending.start(**asked)
-        return mending
+        return self._mending.start(**asked)
 
     def _tools(self) -> Toolbox:
         """Return the tools that the model was offered, as far as anybody changed them."""
@@ -178,36 +172,33 @@ class ModelExchange(Exchange):
         return found
 
     @override
-    def ask(self, step: Ask) -> Coroutine[Any, Any, Response]:
-        return (self._heard if self._listens else self._handled)(step)
-
-    async def _heard(self, step: Ask) -> Response:
-        """Ask a model that may stream, and look at what really arrives."""
-        with listen() as arrived:
+    async def ask(self, step: Ask) -> Response:
+        if not self._listens:
+            return await self._handled(step)
+        arrivals = Arrivals()
+        with arrivals.heard():
             try:
                 response = await self._handled(step)
             except ValidationError:  # LangChain answers a call that has no id
-                last = replied(arrived)
+                last = arrivals.replied
                 if last is None or all(call["id"] for call in last.tool_calls):
                     raise
                 return ModelResponse(result=[last])
         reply = response.result[0] if response.result else None
-        if not arrived or not isinstance(reply, AIMessage):
+        if not isinstance(reply, AIMessage):
             return response
-        whole = as_it_arrived(reply, arrived)
+        whole = arrivals.as_arrived(reply)
         return response if whole is reply else ModelResponse(result=[whole])
 
     @override
-    async def tell(self, retry: Retry) -> None:
-        await super().tell(retry)
+    async def tell(self, told: dict[str, Any]) -> None:
         if self._request.runtime is not None:
             # `stream_mode="custom"` does not show the events of callbacks.
-            self._request.runtime.stream_writer({RETRY_EVENT: retry.data()})
+            self._request.runtime.stream_writer({RETRY_EVENT: told})
+        await super().tell(told)
 
     async def _handled(self, step: Ask) -> Response:
-        if step.retry is not None:
-            await self.tell(step.retry)
-        request = self.put(step)
+        request = self.put(step) if step.attempt or step.schema else self._request
         self._error = None
         response: Response
         try:
@@ -223,20 +214,16 @@ class ModelExchange(Exchange):
         return response
 
     @override
-    def put(self, step: Ask) -> ModelRequest[Any]:
-        request: ModelRequest[Any] = self._request
+    def put(self, step: Ask) -> Any:
+        request: Any = self._request
         if step.schema is None:
-            if not step.messages:
-                return request
-            added: list[Any] = messages_of(step.messages)
-            return request.override(messages=[*request.messages, *added])
+            return request.override(messages=[*request.messages, *messages_of(step.messages)])
         told = [] if request.system_message is None else [request.system_message]
         system, *rest = constrained_to([*told, *request.messages], step, self._tools())
-        given = {each.name: getattr(request, each.name) for each in fields(ModelRequest)}
-        given |= {"system_message": system, "messages": rest}
-        decoding = decoding_arguments(request.model, step.schema)
-        given["model_settings"] = {**request.model_settings, **decoding}
-        return _Constrained(**given)
+        settings = {**request.model_settings, **decoding_arguments(self.llm, step.schema)}
+        return request.override(
+            system_message=system, messages=rest, model_settings=settings, decodes=True
+        )
 
     @property
     def _message(self) -> AIMessage | None:
@@ -254,7 +241,7 @@ class ModelExchange(Exchange):
         schemas = None if wanted is None else wanted.schemas
         taken = reply.structured_response is not None
         if said is None or is_clean(said, self._tools(), schemas, taken=taken):
-            return self.mending.accept() if "mending" in self.__dict__ else _CLEAN
+            return _CLEAN if self._mending is None else self._mending.accept()
         return self.mending.reply(said, words=wanted.own_words(reply) if wanted else None)
 
     def _response(self, done: Done) -> Response:

@@ -81,8 +81,8 @@ class NormalizationMiddleware(ModelCallMiddleware[NormalizationState]):
         """
         super().__init__()
         check_on_failure(on_failure)
-        chosen: Any = FailurePattern if patterns is None else patterns
-        policy = RetryPolicy(max_retries, salvage, constrain, patterns=chosen)
+        chosen: dict[str, Any] = {} if patterns is None else {"patterns": patterns}
+        policy = RetryPolicy(max_retries, salvage, constrain, **chosen)
         self._setup = Setup(policy, on_failure)
 
     @override

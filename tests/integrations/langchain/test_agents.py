@@ -31,7 +31,7 @@ from langchain_loopmend.middleware import (
     NormalizationMiddleware,
     PlannerMiddleware,
 )
-from langchain_loopmend.middleware.arrivals import listened, may_stream
+from langchain_loopmend.middleware.arrivals import may_stream
 from langchain_loopmend.middleware.model_exchanges import Once
 from langchain_loopmend.schemas import toolbox
 from langchain_loopmend.testing import ScriptedChatModel, call
@@ -419,16 +419,14 @@ def test_whole_calls_of_a_stream_are_run() -> None:
 
 
 def test_models_with_callbacks_of_their_own() -> None:
-    """Listening to a model adds to its callbacks, whatever form they have."""
+    """Listening to a run leaves the model's callbacks as they are, whatever form they have."""
     kinds_of: list[Any] = [[Events()], CallbackManager([Events()]), None]
     for callbacks in kinds_of:
         llm = ScriptedChatModel(script=[GOOD, DONE], callbacks=callbacks)
         run = create_agent(llm, TOOLS, middleware=[NormalizationMiddleware()])
         list(run.stream(QUESTION, stream_mode=["messages", "updates"]))
         assert (llm.ways, llm.callbacks) == (["stream", "stream"], callbacks)
-    assert listened("a model by its name") == "a model by its name"
     assert may_stream(llm)  # outside a run nobody knows
-    assert listened(llm) is not llm
 
 
 def test_a_model_that_always_streams() -> None:

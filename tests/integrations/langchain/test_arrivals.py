@@ -19,7 +19,7 @@ from langchain.agents.middleware import (
 )
 
 from langchain_loopmend.middleware import NormalizationMiddleware
-from langchain_loopmend.middleware.arrivals import as_it_arrived, listen, listened
+from langchain_loopmend.middleware.arrivals import Arrivals
 from langchain_loopmend.testing import ScriptedChatModel, call
 from tests.integrations.langchain.test_agents import QUESTION
 
@@ -97,24 +97,16 @@ def test_a_model_that_chooses_the_tools_first() -> None:
     assert deleted(model, LLMToolSelectorMiddleware(max_tools=1)) == ["a.txt"]
 
 
-def test_nobody_listens() -> None:
-    """A model with our listener replies as ever where nobody wants to know what arrives."""
-    model = listened(ScriptedChatModel(script=[call("search", query="Oslo"), DONE]))
-    assert [len(chunk.tool_call_chunks) for chunk in model.stream("go")][1] == 1
-    assert model.invoke("go").content == DONE
-
-
 def test_a_reply_that_no_run_vouches_for() -> None:
     """A reply whose id is of no run that was heard, or has none, is left as it is."""
     cut = {"name": "search", "args": '{"query": "Os', "id": "1", "error": None}
     broken = AIMessage("", invalid_tool_calls=[{**cut, "type": "invalid_tool_call"}])
-    with listen() as arrived:
-        for _ in listened(ScriptedChatModel(script=[broken])).stream("go"):
-            pass
+    arrivals = Arrivals()
+    with arrivals.heard():
+        (run,) = {chunk.id for chunk in ScriptedChatModel(script=[broken]).stream("go")}
     made = call("search", query="Os")
     for id in (None, "another"):
         reply = made.model_copy(update={"id": id})
-        assert as_it_arrived(reply, arrived) is reply
-    (run,) = arrived
-    mended = as_it_arrived(made.model_copy(update={"id": f"lc_run--{run}-0"}), arrived)
+        assert arrivals.as_arrived(reply) is reply
+    mended = arrivals.as_arrived(made.model_copy(update={"id": f"{run}-0"}))
     assert not mended.tool_calls

@@ -32,7 +32,7 @@ from langchain.agents.middleware import (
 from langgraph.graph import START, MessagesState, StateGraph
 
 from langchain_loopmend import with_tool_call_retry
-from langchain_loopmend.middleware.arrivals import Arrived, as_it_arrived, listen, listened
+from langchain_loopmend.middleware.arrivals import Arrivals
 from langchain_loopmend.recorder import TraceRecorder, record_traces
 from langchain_loopmend.run_values import answer_of
 from langchain_loopmend.testing import ScriptedChatModel, call
@@ -114,15 +114,16 @@ class Streaming(ScriptedChatModel):
     streaming: bool = True
 
 
-def heard(*lines: Any) -> list[tuple[AIMessage, Arrived]]:
+def heard(*lines: Any) -> list[tuple[AIMessage, Arrivals]]:
     """Ask a model for each line, all at once, and return the replies and what arrived of them."""
 
-    async def ask(line: Any) -> tuple[AIMessage, Arrived]:
-        with listen() as arrived:
-            reply = await listened(Streaming(script=[line])).ainvoke("go")
-        return reply, arrived
+    async def ask(line: Any) -> tuple[AIMessage, Arrivals]:
+        arrivals = Arrivals()
+        with arrivals.heard():
+            reply = await Streaming(script=[line]).ainvoke("go")
+        return reply, arrivals
 
-    async def all_at_once() -> list[tuple[AIMessage, Arrived]]:
+    async def all_at_once() -> list[tuple[AIMessage, Arrivals]]:
         return await asyncio.gather(*map(ask, lines))
 
     return wait(all_at_once())
@@ -133,17 +134,14 @@ def test_what_arrives_of_streams_at_once() -> None:
     cut = {"name": "search", "args": '{"query": "Os', "id": "1", "error": None}
     broken = AIMessage("", invalid_tool_calls=[{**cut, "type": "invalid_tool_call"}])
     replies = heard(*[GOOD, broken] * 10)
-    for number, (reply, arrived) in enumerate(replies):
-        calls = as_it_arrived(reply, arrived).tool_calls
+    for number, (reply, arrivals) in enumerate(replies):
+        calls = arrivals.as_arrived(reply).tool_calls
         assert [made["args"] for made in calls] == ([] if number % 2 else [{"query": "Oslo"}])
 
 
 def test_the_listener_keeps_its_place() -> None:
     """A handler that asks to go first hides starts from those that do not, so ours does not."""
-    listening: Any = listened(Streaming(script=[]))
-    assert [handler.run_inline for handler in (*listening.callbacks, TraceRecorder())] == [
-        False
-    ] * 2
+    assert [handler.run_inline for handler in (Arrivals(), TraceRecorder())] == [False] * 2
 
 
 # What middleware asks for itself
