@@ -76,6 +76,7 @@ class Exchange:
 
     async def run(self, step: Any) -> Any:
         """Go on from a step to the end."""
+        refuses: Any = None
         while isinstance(step, Ask):
             if step.retry is not None:
                 await self.tell(step.retry.data())
@@ -86,9 +87,12 @@ class Exchange:
                 if following is None:
                     raise
                 if step.schema is not None and not self.mending.can_constrain:
-                    remember_refusal(self._asked(step))
+                    refuses = self._asked(step)
                 step = following
             else:
+                if refuses is not None:  # the schema was to blame: without it the same works
+                    remember_refusal(refuses)
+                    refuses = None
                 step = await self.judge(reply)
         return step
 

@@ -15,6 +15,7 @@ from loopmend.mending.corrections import Form
 from loopmend.mending.messages import NativeCall, Reply
 from loopmend.reading.fitting import fit
 from loopmend.reading.quick import fits, is_plain
+from loopmend.reading.reader import read_turn
 from loopmend.reading.response import is_unusual
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Repair, Turn
@@ -32,10 +33,17 @@ __all__ = [
 ]
 
 P: Final = FailurePattern
-_ARGUMENTS: Final = ("arguments", "parameters", "args")
-_OF_A_CALL: Final = frozenset({"type", "id", "name", *_ARGUMENTS})
-_FENCES: Final = re.compile(r"(?:`{3,}|~{3,})[\w+\-.]*")
-_WRAPPING: Final = re.compile(r"[\[\]{}\"`]|<[^<>\s]{1,60}>")
+_FENCES: Final = re.compile(r"(?:`{3,}|~{3,})[ \t]*[\w+\-.]*")
+# Brackets, tags and quotes of any kind; an apostrophe stands within a word.
+_WRAPPING: Final = re.compile(
+    r"[\[\]{}()\"`\u00ab\u00bb\u201c-\u201f]|<[^<>\s]{1,60}>|(?<!\w)['\u2018\u2019]|['\u2018\u2019](?!\w)"
+)
+# A word before markup, `json` or `assistant:`, says nothing to anybody.
+_LABEL: Final = re.compile(r"^\w+:?$\n?", re.MULTILINE)
+_NOTHING: Final = re.compile(r"[\s{}\[\](),:\"']*")
+# What may be a call and nothing else: it begins as one.
+_MAY_BE_CALL: Final = re.compile(r"[{\[<`~]|[*_#> ]{0,8}\w{1,40}(?: \w{1,40})?[*_ ]{0,4}:")
+_IN_FULL: Final = ReadingConfig()
 _THOUGHT: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _FENCED: Final = re.compile(r"\s*(?:`{3}|~{3})[\w+\-.]*\n(?P<body>.*)\n(?:`{3}|~{3})\s*", re.DOTALL)
 
@@ -106,17 +114,22 @@ def read_action_reply(
         return Turn()
     if not native or calls or tools is None or calls_in(turn):
         return turn
-    alone = _object_in(reply.text)
-    if alone is None:
-        return turn
-    if not alone and turn.failure is None:
-        return _failed(P.EMPTY, "The reply is empty.", (0, len(reply.text)))
+    text = reply.text
+    if turn.failure is None and text.strip() and _says_nothing(text, turn, config):
+        return _failed(P.EMPTY, "The reply is empty.", (0, len(text)))
     found = None
-    if corrected is not None:
-        found = _of_arguments(reply.text, alone, tools, config, corrected)
+    if corrected is not None and (alone := _object_in(text)):
+        found = _of_arguments(text, alone, tools, config, corrected)
     if found is None and turn.failure is None:
-        found = _of_unknown_tool(reply.text, alone, tools)
+        found = _of_unknown_tool(text, tools)
     return found or turn
+
+
+def _says_nothing(text: str, turn: Turn, config: ReadingConfig) -> bool:
+    """Tell whether a text is an empty fence, an empty object, or an answer of no words."""
+    if turn.dialect == "contract" and not config.after_tool_result:
+        return unwrapped(turn) == ""
+    return _NOTHING.fullmatch(_FENCES.sub("", text)) is not None
 
 
 def _read_code(reply: Reply, tools: Toolbox | None, config: ReadingConfig) -> Turn:
@@ -142,19 +155,29 @@ def _read_code(reply: Reply, tools: Toolbox | None, config: ReadingConfig) -> Tu
     return Turn(failure=failure)
 
 
-def _of_unknown_tool(text: str, written: dict[str, Any], tools: Toolbox) -> Turn | None:
+def _of_unknown_tool(text: str, tools: Toolbox) -> Turn | None:
     """Return the failure of a call that is all of a reply, but of a tool that does not exist.
 
-    To take it for the answer would end the run with it.
+    To take it for the answer would end the run with it. What looks like code may be the answer.
     """
-    name = written.get("name")
-    given = [written[key] for key in _ARGUMENTS if key in written]
-    if not isinstance(name, str) or len(given) != 1 or not written.keys() <= _OF_A_CALL:
+    if not _MAY_BE_CALL.match(text.lstrip()):
         return None
-    if not isinstance(given[0], dict):
+    turn = read_turn(text, config=_IN_FULL)
+    made = calls_in(turn)
+    if not made or turn.dialect == "python":
         return None
-    fitted = fit(Call(name, given[0], (0, len(text))), tools, [])
-    return Turn(failure=fitted, span=(0, len(text))) if isinstance(fitted, Failure) else None
+    before, after = text[: turn.span[0]], text[turn.span[1] :]
+    if _says(after) or (turn.dialect == "json" and _says(before)):
+        return None
+    if isinstance(made[0].arguments, str) and turn.dialect == "json" and "_input" not in text:
+        return None  # data may have such keys, but only a call has an object or an input
+    call = Call(made[0].name, made[0].arguments, turn.span)
+    fitted = fit(call, tools, [])
+    return Turn(failure=fitted, span=turn.span) if isinstance(fitted, Failure) else None
+
+
+def _says(text: str) -> bool:
+    return any(char.isalnum() for char in _FENCES.sub("", text))
 
 
 def _of_arguments(
@@ -238,7 +261,7 @@ def to_be_made(
 
 
 def beside(text: str, turn: Turn) -> str:
-    """Return the text beside a call, without the call's markup.
+    """Return the text before a call, without the call's markup.
 
     >>> from loopmend import read_turn
     >>> text = '{"name": "search", "arguments": {}}'
@@ -247,10 +270,11 @@ def beside(text: str, turn: Turn) -> str:
     """
     if turn.dialect == "contract":
         return ""
-    rest = f"{text[: turn.span[0]]}\n{text[turn.span[1] :]}"
-    plain = "\n".join(line.rstrip() for line in _FENCES.sub("", rest).splitlines() if line.strip())
+    rest = _FENCES.sub("", text[: turn.span[0]])  # what follows a call cannot know what it returns
+    plain = "\n".join(line.rstrip() for line in rest.splitlines() if line.strip())
+    plain = _LABEL.sub("", plain).strip()
     wrapped = _WRAPPING.search(plain) or not any(char.isalpha() for char in plain)
-    return "" if wrapped else plain.strip()
+    return "" if wrapped else plain
 
 
 def unwrapped(turn: Turn) -> str | None:

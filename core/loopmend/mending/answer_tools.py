@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,10 +14,12 @@ from loopmend.reading.json_reading import JsonReading, fit_value, read_json
 from loopmend.reading.schema import Schema
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern
+from loopmend.reading.weighing import DENIED, Words, lean
 
 __all__ = ["ToolAnswer", "read_tool_answer"]
 
 P: Final = FailurePattern
+_VALUE: Final = re.compile(r"[{}\[\]]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def _written(reply: Reply, answers: Mapping[str, Schema], tools: Toolbox, id: st
     fitting = [n for n, each in readings.items() if each.ok and isinstance(each.data, dict)]
     least = min((_loss(readings[name], answers[name]) for name in fitting), default=None)
     best = [name for name in fitting if _loss(readings[name], answers[name]) == least]
-    if len(best) == 1:
+    if len(best) == 1 and _is_all(reply.text, readings[best[0]]):
         (name,) = best
         message = f"The model wrote its answer as text, without calling `{name}`."
         failure = Failure(P.TEXTUAL_CALL, message, span, name)
@@ -84,6 +87,13 @@ def _written(reply: Reply, answers: Mapping[str, Schema], tools: Toolbox, id: st
     message = f"The reply does not give its answer by calling {names}."
     words = f"Give your answer by calling {names}. Signature: {taken}."
     return _refused(Failure(P.NO_ACTION, message, span), words)
+
+
+def _is_all(text: str, reading: JsonReading) -> bool:
+    """Tell whether a value is the only one in a text, and the words around it do not disown it."""
+    start, end = reading.span
+    before, after = text[:start], text[end:]
+    return not _VALUE.search(before + after) and lean(Words(before, after)) >= DENIED
 
 
 def _loss(reading: JsonReading, schema: Schema) -> tuple[int, bool]:

@@ -208,6 +208,8 @@ def _example(failure: Failure, spec: ToolSpec | None, form: Form, question: str)
     arguments = _filled(failure, spec, question)
     if arguments is None or not _may_repeat(arguments):
         return ""
+    if form == "native" and not arguments:
+        return ""  # it would be `{}`, which says nothing
     if failure.call is not None and not _fits(spec, arguments):  # what the user said fits
         return ""
     example = written(ToolCall(spec.name, arguments), form)
@@ -232,8 +234,7 @@ def _fits(spec: ToolSpec, arguments: dict[str, Any]) -> bool:
     """Tell whether a tool takes arguments as they are, by the reader and by the whole schema."""
     repairs: list[Repair] = []
     fitted = fit(Call(spec.name, arguments, (0, 0)), Toolbox([spec]), repairs)
-    taken = {"properties": dict(spec.parameters), "$defs": dict(spec.definitions)}
-    reading = fit_value(arguments, {"type": "object", **taken})
+    reading = fit_value(arguments, spec.schema())
     exact = reading.ok and reading.fidelity == "exact" and not repairs
     return exact and fitted == ToolCall(spec.name, arguments)
 

@@ -148,7 +148,7 @@ class Mending:
         self._after_result = after_tool_result
         if self.wanted is None:
             names = () if self.tools is None else self.tools.tools
-            self._quotations = Quotations(question, names, conversation)
+            self._quotations = Quotations(question, names, conversation, self.form)
             # Who may only call or answer under a schema would call what the user wants to see.
             self.can_constrain &= not holds_more
             self.can_constrain = self.can_constrain and not self._quotations.wanted
@@ -187,18 +187,21 @@ class Mending:
         turn = read
         if turn is None or self._constraining or reply.error or is_unusual(reply.finish_reason):
             turn = self._read(reply)
-        if turn.failure is None:
-            return self._done(reply, turn)
-        if turn.failure.pattern not in self.policy.patterns:
-            return self.accept()
-        if turn.fidelity == "salvaged" and self._may_make(turn):
-            return self._done(reply, turn)
-        if self._is_silent(turn.failure):
-            self._silent = True
-            return self.refuse(reply, turn.failure, _SILENT + answer_from(self._question))
-        if self._shows(reply, turn, turn.failure):
+        failure = turn.failure
+        if (failure is None or failure.pattern in self.policy.patterns) and self._held(reply, turn):
+            # Asking again would push the model to make that call.
             return self.accept(Turn((FinalAnswer(reply.text),)))
-        return self.refuse(reply, turn.failure)
+        if failure is None:
+            return self._done(reply, turn)
+        if failure.pattern not in self.policy.patterns:
+            return self.accept()
+        may_make = all(self.policy.may_make(call.name) for call in calls_in(turn))
+        if turn.fidelity == "salvaged" and may_make:
+            return self._done(reply, turn)
+        if self._is_silent(failure):
+            self._silent = True
+            return self.refuse(reply, failure, _SILENT + answer_from(self._question))
+        return self.refuse(reply, failure)
 
     def _valued(self, reply: Reply) -> Step:
         """Say what to do about a reply that should be a value."""
@@ -212,14 +215,15 @@ class Mending:
         done = self.accept(found.turn)
         return replace(done, calls=found.calls, content=found.content, reading=found.reading)
 
-    def _shows(self, reply: Reply, turn: Turn, failure: Failure) -> bool:
-        """Tell whether a failed text is the answer: the user asked to see a call, or it is quoted.
-
-        Asking again would push the model to make that call.
-        """
-        if self.form != "native" or reply.calls or reply.broken_calls or reply.error:
+    def _held(self, reply: Reply, turn: Turn) -> bool:
+        """Tell whether a written call is the answer: the user wants to see it, or it is quoted."""
+        if turn.dialect == "native" or reply.calls or reply.broken_calls or reply.error:
             return False
-        return failure.pattern is not FailurePattern.EMPTY and self._quotations.hold(turn)
+        if self._constraining and turn.dialect == "contract":
+            return False
+        if self.form == "native" and turn.failure is not None and self._quotations.wanted:
+            return turn.failure.pattern is not FailurePattern.EMPTY
+        return self._quotations.hold(turn, reply.text)
 
     def _is_silent(self, failure: Failure) -> bool:
         """Tell whether a model says nothing after a tool's result, and was not asked for more yet.
@@ -242,14 +246,14 @@ class Mending:
         again = reply.said() in self._heard and not reply.holds_more
         self._heard.append(reply.said())
         # Who declines, or repeats what it was not shown again word for word, goes on doing so.
-        ends = (again and self._dropped) or reply.declines
+        ends = (again and (self._dropped or self._constraining)) or reply.declines
         if ends or self._attempt >= self.policy.max_retries:
             return self._gave_up(reply, failure, own=words is not None)
         self._attempt += 1
         after = self._after_result and not self._constraining  # a schema wants few words
         show = self.policy.shows(reply, after_result=after) and not again
         constrains = bool(self.policy.constrain) and self.can_constrain and not self._constraining
-        self._dropped = self._dropped or constrains or not show
+        self._dropped = self._dropped or not show
         self._last = reply, failure, words, show
         if constrains:
             self._constraining = True
@@ -282,11 +286,6 @@ class Mending:
         config = replace(self._config, after_tool_result=may_be_empty, question=meant)
         config = replace(config, salvage=self.form == "native" and bool(self.policy.salvage))
         return read_action_reply(reply, self.tools, self.form, config, corrected)
-
-    def _may_make(self, turn: Turn) -> bool:
-        """Tell whether calls that were written as text may be made."""
-        allowed = all(self.policy.may_make(call.name) for call in calls_in(turn))
-        return allowed and (turn.dialect == "native" or not self._quotations.hold(turn))
 
     # -- what comes of it
 

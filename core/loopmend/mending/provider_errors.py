@@ -12,8 +12,9 @@ _PROTOCOL_ERROR: Final = re.compile(
     re.IGNORECASE,
 )
 _SCHEMA: Final = re.compile(
-    r"response_?format|json_?schema|json schema|\bformat\b|structured.?output|grammar|\bschema\b"
-    r"|output_(?:format|config)|response_?schema|guided_json|extra inputs",
+    r"response_?format|json[_ ]?schema|structured.?output|output_(?:format|config)|response_?schema"
+    r"|guided_json|extra inputs|argument '?format"
+    r"|(?:invalid|unsupported) (?:format|schema|grammar)",
     re.IGNORECASE,
 )
 _REFUSED: Final = frozenset({400, 404, 415, 422, 501})
@@ -29,8 +30,8 @@ def is_protocol_error(error: Exception) -> bool:
     >>> is_protocol_error(ValueError("error parsing tool call: raw='{'"))
     True
     """
-    if any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__):
-        return False  # how LangGraph interrupts a run, whatever it says
+    if _is_interrupt(error):
+        return False
     if _PROTOCOL_ERROR.search(str(error)[:_LONGEST]):
         return True
     title = getattr(error, "title", None)  # pydantic's, without importing it
@@ -45,6 +46,8 @@ def refuses_schema(error: Exception) -> bool:
     >>> refuses_schema(TypeError("create() got an unexpected keyword argument 'response_format'"))
     True
     """
+    if _is_interrupt(error):
+        return False
     response = getattr(error, "response", None)
     statuses = (
         getattr(error, "status_code", None),
@@ -54,3 +57,8 @@ def refuses_schema(error: Exception) -> bool:
     return any(status in _REFUSED for status in statuses if isinstance(status, int)) or (
         _SCHEMA.search(str(error)[:_LONGEST]) is not None
     )
+
+
+def _is_interrupt(error: Exception) -> bool:
+    """Tell whether an exception is how LangGraph interrupts a run, whatever it says."""
+    return any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__)

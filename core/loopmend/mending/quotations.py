@@ -9,23 +9,46 @@ from typing import Any, Final
 
 from loopmend._repr import written
 from loopmend.contracts.actions import ToolCall
+from loopmend.mending.corrections import Form
 from loopmend.mending.messages import Message
 from loopmend.reading.turn import Turn
 
 __all__ = ["Quotations", "asks_to_see"]
 
-# A call is the same however it is spaced, quoted, escaped or fenced.
-_DRESS: Final = re.compile(r"[\s\\`]+")
+# A copy is the same however it is spaced, quoted, escaped or fenced.
+_DRESS: Final = re.compile(r"(?:`{3,}|~{3,})[\w+\-.]*|[\s\\`]+")
 _QUOTES: Final = str.maketrans(dict.fromkeys("'\u2018\u2019\u201c\u201d", '"'))
+_BACKSLASHES: Final = re.compile(r"\\{2,}")
+_ESCAPED_SPACE: Final = re.compile(r"\\[nrt]")
+_ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+# In which dialects a call is as good as one through an interface; code is no call.
+_OWN: Final[dict[Form, tuple[str, ...] | None]] = {
+    "native": (),
+    "react": ("react",),
+    "json": ("json", "contract"),
+    "code": None,
+}
+# Where all is one text, that names the form, too, and nobody knows what of it is the user's.
+_PROMPT: Final = re.compile(r"action[ _]input|[\"']action[\"']|tool_call", re.IGNORECASE)
 _LONGEST: Final = 4000
 _NOT: Final = r"(?:do not|don't|never|without|no need to|instead of|rather than|not to)"
-_RUNNING: Final = r"(?:run|execut|call|invok|perform|send|trigger|launch|do|mak)\w*"
-# "do not run it", "without executing anything", "don't delete anything", "a dry run"
+_HOW: Final = r"(?:\s+(?:actually|really|yet))?"
+_RUNNING: Final = r"(?:run|execut|call|invok|perform|send|trigger|launch)\w*"
+# What runs is a call: who says "do not make anything up" wants things done.
+_IT: Final = (
+    r"(?:it|this|that|them|anything"
+    r"|(?:the|a|any)\s+(?:\w+\s+)?(?:tools?|functions?|calls?|commands?|code|json))"
+    r"(?!\s+(?:up|me|him|her|us)\b)"
+)
+# "do not run it", "without executing anything", "it must not be executed", "I will run it myself"
 _NOT_RUN: Final = re.compile(
-    rf"\b{_NOT}\s+(?:actually\s+|really\s+|yet\s+)?(?:{_RUNNING}\b|\w+\s+anything\b)"
-    r"|\bdry[ -]?run\b|\b(?:preview|simulate)\b"
-    rf"|\bbefore (?:you|it|anything) (?:is |are |gets )?{_RUNNING}"
-    r"|\b(?:review|approve|check|confirm|see)\b.{0,40}\b(?:first|before)\b"
+    rf"\b{_NOT}{_HOW}\s+(?:{_RUNNING}|do|mak(?:e|ing))\s+{_IT}\b"
+    rf"|\b{_NOT}{_HOW}\s+{_RUNNING}\s*(?:[.,;:!?)]|$)"
+    rf"|\b(?:not|never)\s+(?:to\s+)?be(?:ing)?\s+{_RUNNING}"
+    rf"|\bi(?:'ll|\s+will|\s+can|\s+want\s+to)\s+{_RUNNING}\s+{_IT}\b"
+    rf"|\bbefore\s+(?:you\s+{_RUNNING}\s+{_IT}\b|(?:it|anything)\s+(?:is|are|gets)\s+{_RUNNING})"
+    r"|\bdry[ -]?run\b"
+    rf"|\b(?:let me|i)\b[^.?!\n]{{0,20}}\b(?:review|approve|check|confirm|see)\s+{_IT}\b"
     r"|\b(?:nicht|ohne|ne|sans|sin|no lo|não|sem|non|senza|niet|zonder|не|без)\b.{0,30}"
     r"\b(?:ausführ|auszuführ|aufruf|exécut|lanc|appel|ejecut|llam|execut|cham|esegu|chiam|uitvoer"
     r"|aanroep|выполн|вызыва)\w*"
@@ -34,8 +57,8 @@ _NOT_RUN: Final = re.compile(
 )
 _SHOW: Final = (
     r"\b(?:show|print|display|write (?:out|down|me)|give me|draft|explain|describe|quote|generate"
-    r"|produce|compose|output|what would|how would|zeig|schreib|montre|écri|muestra|escribe|mostra"
-    r"|toon)\w*"
+    r"|produce|compose|output|preview|simulate|what would|how would"
+    r"|zeig|schreib|montre|écri|muestra|escribe|mostra|toon)\w*"
 )
 # "print the tool call": who wants a thing done speaks of the thing.
 _SHOW_CALL: Final = re.compile(rf"{_SHOW}\b.{{0,60}}\b(?:tool|function) call\b", re.IGNORECASE)
@@ -55,10 +78,10 @@ _WORD: Final = re.compile(r"[\w.\-]+")
 class Quotations:
     """What a model may write as text in one turn without anybody's wanting it done.
 
-    A tool's result quotes a call if it holds the name and each value: whoever wrote the result may
-    want the call, but nobody else does. What a tool says of its own calls is no quotation. A user
-    who names a tool and its values wants the call; one who writes the call itself may only want to
-    see it.
+    Whoever wrote a tool's result may want a call, but nobody else does. A result quotes a call that
+    is a copy of its words, or whose name and values it holds, unless it is the call's own tool that
+    says what to call. A user who names a tool and its values wants the call; one who writes the
+    call itself may only want to see it. Instructions quote what is copied from them with values.
 
     >>> turn = Turn((ToolCall("wipe", {"path": "/data"}),))
     >>> Quotations(conversation=[Message("user", "Use wipe on /data.")]).hold(turn)
@@ -73,53 +96,96 @@ class Quotations:
         question: str = "",
         tools: Collection[str] = (),
         conversation: Iterable[Message] = (),
+        form: Form = "native",
     ) -> None:
         self._question = question
         self._tools = tools
         self._conversation = conversation
+        self._own = _OWN[form]
 
     @cached_property
     def wanted(self) -> bool:
         """Whether the user asks to see a call."""
         return asks_to_see(self._question, self._tools)
 
-    def hold(self, turn: Turn) -> bool:
-        """Tell whether a turn is to be looked at: all of it, or a call that somebody else wrote."""
-        failed = turn.failure and turn.failure.call
-        calls = [each for each in (*turn.actions, failed) if isinstance(each, ToolCall)]
-        if calls:
-            self._conversation = tuple(self._conversation)  # it may be an iterator
-        return self.wanted or any(_is_quoted(call, self._conversation) for call in calls)
+    def hold(self, turn: Turn, text: str = "") -> bool:
+        """Tell whether a turn has a call to look at: of any user's wish, or somebody else's words.
+
+        Args:
+            turn: The turn.
+            text: The reply that it was read from.
+        """
+        calls = _calls(turn)
+        if not calls or self._own is None:
+            return False
+        if self.wanted and not (self._own and self._is_asked_for(turn)):
+            return True
+        written = _bare(text[slice(*turn.span)])
+        if self._own:
+            told = (each for each in self._told() if each[0].role == "tool")
+            return any(_is_copy(said, written, own) for said, own in told)
+        return any(_quotes(said, calls, written, own) for said, own in self._told())
+
+    def _is_asked_for(self, turn: Turn) -> bool:
+        """Tell whether a call is in the form that was asked for, or the question is a prompt."""
+        assert self._own is not None
+        return turn.dialect in self._own or _PROMPT.search(self._question) is not None
+
+    def _told(self) -> Iterator[tuple[Message, str | None]]:
+        """Yield what somebody else said, each with the tool that it is a result of."""
+        self._conversation = tuple(self._conversation)  # it may be an iterator
+        made: dict[str | None, str] = {}
+        for message in self._conversation:
+            if message.role == "assistant":
+                made.update((each.id, each.name) for each in message.calls)
+            else:
+                yield message, made.get(message.call_id) if message.role == "tool" else None
 
 
-def _is_quoted(call: ToolCall, conversation: Iterable[Message]) -> bool:
-    """Tell whether a call stands in what a user or a tool said."""
-    made: dict[str | None, str] = {}
-    for message in conversation:
-        if message.role == "assistant":
-            made.update((each.id, each.name) for each in message.calls)
-        elif message.role == "tool" and made.get(message.call_id) == call.name:
-            continue
-        elif message.role in ("user", "tool") and call.name in message.content:
-            text = _bare(message.content)
-            if _holds(text, call) and (message.role == "tool" or _is_written(text, call)):
-                return True
-    return False
+def _calls(turn: Turn) -> list[ToolCall]:
+    failed = turn.failure and turn.failure.call
+    return [each for each in (*turn.actions, failed) if isinstance(each, ToolCall)]
 
 
-def _holds(text: str, call: ToolCall) -> bool:
-    """Tell whether a text holds each value of a call; without values, the call itself."""
-    values = [_bare(value) for value in _leaves(call.arguments)]
-    return all(value in text for value in values) if values else _is_written(text, call)
+def _quotes(said: Message, calls: list[ToolCall], written: str, own: str | None) -> bool:
+    """Tell whether a message holds the words of calls, or what makes one up."""
+    if _is_copy(said, written, own):
+        return said.role != "system" or any(list(_leaves(call.arguments)) for call in calls)
+    if said.role == "system":
+        return False
+    text = _plain(said.content)
+    return any(_holds(said, text, call) for call in calls if call.name != own)
+
+
+def _is_copy(said: Message, written: str, own: str | None) -> bool:
+    """Tell whether words are copied from a message; a tool's own error may say what to call."""
+    return written != "" and not (own and said.failed) and written in _bare(said.content)
+
+
+def _holds(said: Message, text: str, call: ToolCall) -> bool:
+    """Tell whether a result holds the name and each value of a call, or a message the call."""
+    values = [_plain(value) for value in _leaves(call.arguments)]
+    if not all(_has_word(text, value) for value in (_plain(call.name), *values)):
+        return False
+    return (said.role == "tool" and bool(values)) or _is_written(said.content, call)
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Tell whether a text holds a word that is not a part of a longer one."""
+    start = r"(?<!\w)" if word[:1].isalnum() else ""
+    end = r"(?!\w)" if word[-1:].isalnum() else ""
+    return re.search(start + re.escape(word) + end, text) is not None
 
 
 def _is_written(text: str, call: ToolCall) -> bool:
     """Tell whether a text does not only name a tool, but is written as a call of it is."""
-    name = _bare(call.name)
-    if f"{name}(" in text or f"Action:{name}" in text or f"<{name}>" in text:
+    if re.search(rf"(?<!\w){re.escape(call.name)}[\\`]*\(", text):
+        return True
+    name, bare = _bare(call.name), _bare(text)
+    if f"Action:{name}" in bare or f"<{name}>" in bare:
         return True
     pairs = [f'"{_bare(key)}":{_bare(written(value))}' for key, value in call.arguments.items()]
-    return f'"{name}"' in text and all(pair in text for pair in pairs)
+    return f'"{name}"' in bare and all(pair in bare for pair in pairs)
 
 
 def _leaves(value: Any) -> Iterator[str]:
@@ -135,7 +201,16 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def _bare(text: str) -> str:
+    """Return a text without what a copy of it may lack."""
     return _DRESS.sub("", text).translate(_QUOTES)
+
+
+def _plain(text: str) -> str:
+    """Return a text in lower case as one line, with escapes read and quotes alike."""
+    said = _ESCAPED_SPACE.sub(" ", _BACKSLASHES.sub(r"\\", text))
+    said = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), said)
+    said = said.replace("\\", "").replace("`", "").translate(_QUOTES)
+    return " ".join(said.lower().split())
 
 
 def asks_to_see(question: str, tools: Collection[str] = ()) -> bool:

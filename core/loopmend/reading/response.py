@@ -9,6 +9,7 @@ from typing import Final as Constant
 
 from loopmend._arguments import not_text
 from loopmend.contracts.actions import FinalAnswer, ToolCall
+from loopmend.reading.json_reading import fit_value
 from loopmend.reading.native import name_of
 from loopmend.reading.reader import read
 from loopmend.reading.tools import Toolbox, Tools, toolbox_of
@@ -167,7 +168,7 @@ def _may_be_cut(turn: Turn, text: str) -> bool:
 
 def _textual(turn: Turn) -> Turn:
     call = _calls(turn)[0]
-    message = f"The model wrote the call to `{call.name[:80]}` as text, so nothing ran."
+    message = f"The model wrote the call to `{call.name[:80]}` as text."
     pattern = FailurePattern.TEXTUAL_CALL
     failure = Failure(pattern, message, turn.span, call.name, call=call)
     return replace(turn, actions=(), failure=failure)
@@ -189,7 +190,8 @@ def _vouched(call: ToolCall, tools: Toolbox) -> bool:
     if not spec.known:
         return True
     given = set(call.arguments)
-    return set(spec.required) <= given <= set(spec.parameters)
+    fits = set(spec.required) <= given <= set(spec.parameters)
+    return fits and fit_value(dict(call.arguments), spec.schema()).ok
 
 
 def _failed(

@@ -77,6 +77,19 @@ class ToolSpec:
         spec = cls._of_object(name, tool)
         return replace(spec, description=about) if isinstance(about, str) else spec
 
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the arguments.
+
+        >>> ToolSpec("search", {"q": {"type": "string"}}, ("q",), known=True).schema()["required"]
+        ['q']
+        """
+        return {
+            "type": "object",
+            "properties": dict(self.parameters),
+            "required": list(self.required),
+            "$defs": dict(self.definitions),
+        }
+
     def data(self) -> dict[str, Any]:
         """Return it as plain data that `of` takes.
 

@@ -128,7 +128,7 @@ def test_a_written_call_is_made(written: str, *, asynchronous: bool) -> None:
             "outcome": "made",
             "retries": 0,
             "patterns": ["textual_call"],
-            "messages": ["The model wrote the call to `search` as text, so nothing ran."],
+            "messages": ["The model wrote the call to `search` as text."],
         }
     ]
     assert len(llm.asked) == 2
