@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from loopmend.contracts.actions import FinalAnswer
 from loopmend.mending.action_replies import (
-    calls_in,
     new_id,
     read_action_reply,
     read_contract_reply,
@@ -284,7 +283,7 @@ class Mending:
 
     def _may_make(self, turn: Turn) -> bool:
         """Tell whether calls that were written as text may be made."""
-        allowed = all(self.policy.may_make(call.name) for call in calls_in(turn))
+        allowed = all(self.policy.may_make(call.name) for call in turn.calls)
         return allowed and (turn.dialect == "native" or not self._quotations.hold(turn))
 
     # -- what comes of it
@@ -295,7 +294,7 @@ class Mending:
             done = replace(done, refused=(*done.refused, turn.failure), outcome="made")
         if self.form != "native":
             return done
-        if not calls_in(turn):
+        if not turn.calls:
             return replace(done, content=unwrapped(turn))
         made, content = to_be_made(reply, turn, self._new_id)
         return replace(done, calls=made, content=content)

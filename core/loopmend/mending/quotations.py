@@ -85,11 +85,14 @@ class Quotations:
 
     def hold(self, turn: Turn) -> bool:
         """Tell whether a turn is to be looked at: all of it, or a call that somebody else wrote."""
+        if self.wanted:
+            return True
         failed = turn.failure and turn.failure.call
-        calls = [each for each in (*turn.actions, failed) if isinstance(each, ToolCall)]
-        if calls:
-            self._conversation = tuple(self._conversation)  # it may be an iterator
-        return self.wanted or any(_is_quoted(call, self._conversation) for call in calls)
+        calls = [*turn.calls, failed] if failed else turn.calls
+        if not calls:
+            return False
+        self._conversation = tuple(self._conversation)  # it may be an iterator
+        return any(_is_quoted(call, self._conversation) for call in calls)
 
 
 def _is_quoted(call: ToolCall, conversation: Iterable[Message]) -> bool:
