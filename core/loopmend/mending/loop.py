@@ -66,8 +66,6 @@ class Mending:
     {'Oslo': 717710}
     """
 
-    _quotations = Quotations()  # until somebody starts
-
     def __init__(  # noqa: PLR0913 - all but two by name
         self,
         tools: Tools = None,
@@ -101,7 +99,9 @@ class Mending:
         self._answers = {name: schema_of(each) or _ANY for name, each in (answers or {}).items()}
         self.tools = toolbox_of(tools)
         self.form: Form = form
-        self.policy = (policy or RetryPolicy()).with_tools(self.tools)
+        self.policy = policy = policy or RetryPolicy()
+        if self.tools is not None and not self.tools.tools:  # then nobody narrates their use
+            self.policy = replace(policy, patterns=set(policy.patterns) - {FailurePattern.NARRATED})
         self.wanted = None if schema is None else schema_of(schema)
         has_form = self.wanted is not None or bool(self.tools and self.tools.tools)
         self.can_constrain = can_constrain and has_form
@@ -111,13 +111,13 @@ class Mending:
         self._answer_label = answer_label
         self._new_id = new_id
         self._question = ""
+        self._quotations = Quotations()
         self._after_result = False
         self._silent = False
         self._attempt = 0
         self._shown: tuple[Message, ...] = ()
         self._heard: list[tuple[Any, ...]] = []
-        self._dropped = False
-        self._constraining = False
+        self._dropped = self._constraining = False
         self._last: tuple[Reply, Failure, str | None, bool] | None = None
         self._last_words: str | None = None
         self._reading: JsonReading | None = None
@@ -148,8 +148,7 @@ class Mending:
             names = () if self.tools is None else self.tools.tools
             self._quotations = Quotations(question, names, conversation)
             # Who may only call or answer under a schema would call what the user wants to see.
-            self.can_constrain &= not holds_more
-            self.can_constrain = self.can_constrain and not self._quotations.wanted
+            self.can_constrain = self.can_constrain and not (holds_more or self._quotations.wanted)
         self._constraining = self.policy.constrain == "always" and self.can_constrain
         return Ask(schema=self._schema())
 
@@ -201,8 +200,7 @@ class Mending:
     def _valued(self, reply: Reply) -> Step:
         """Say what to do about a reply that should be a value."""
         assert self.wanted is not None
-        told = self._last_words if self.refused else None
-        found = read_value_reply(reply, self.wanted, self._config, told)
+        found = read_value_reply(reply, self.wanted, self._config, self._last_words)
         failure = found.reading.failure
         if failure is not None and failure.pattern in self.policy.patterns:
             self._reading = found.reading

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -52,6 +53,7 @@ _END: Final = re.compile(r"[.?!\n](?:\s|$)")
 _WORD: Final = re.compile(r"[\w.\-]+")
 
 
+@dataclass
 class Quotations:
     """What a model may write as text in one turn without anybody's wanting it done.
 
@@ -68,20 +70,14 @@ class Quotations:
     True
     """
 
-    def __init__(
-        self,
-        question: str = "",
-        tools: Collection[str] = (),
-        conversation: Iterable[Message] = (),
-    ) -> None:
-        self._question = question
-        self._tools = tools
-        self._conversation = conversation
+    question: str = ""
+    tools: Collection[str] = ()
+    conversation: Iterable[Message] = ()
 
     @cached_property
     def wanted(self) -> bool:
         """Whether the user asks to see a call."""
-        return asks_to_see(self._question, self._tools)
+        return asks_to_see(self.question, self.tools)
 
     def hold(self, turn: Turn) -> bool:
         """Tell whether a turn is to be looked at: all of it, or a call that somebody else wrote."""
@@ -91,8 +87,8 @@ class Quotations:
         calls = [*turn.calls, failed] if failed else turn.calls
         if not calls:
             return False
-        self._conversation = tuple(self._conversation)  # it may be an iterator
-        return any(_is_quoted(call, self._conversation) for call in calls)
+        self.conversation = tuple(self.conversation)  # it may be an iterator
+        return any(_is_quoted(call, self.conversation) for call in calls)
 
 
 def _is_quoted(call: ToolCall, conversation: Iterable[Message]) -> bool:

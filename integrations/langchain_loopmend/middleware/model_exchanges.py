@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from operator import is_
 from typing import Any, Final, cast
 
@@ -14,7 +15,7 @@ from langgraph.types import Command
 from pydantic import ValidationError
 from typing_extensions import override
 
-from langchain_loopmend.mending import RETRY_EVENT, Exchange
+from langchain_loopmend.mending import Exchange
 from langchain_loopmend.messages import (
     asked_of,
     constrained_to,
@@ -42,31 +43,31 @@ def _toolbox(*tools: Any) -> Toolbox:
     return toolbox(tools)
 
 
+@dataclass
 class Once:
     """What is made of something, kept from one call to the next as long as that is the same."""
 
-    def __init__(self, make: Callable[..., Any]) -> None:
-        self._make = make
-        # In one piece: other threads may change it meanwhile.
-        self._last: tuple[tuple[Any, ...], Any] = (), None
+    make: Callable[..., Any]
+    # In one piece: other threads may change it meanwhile.
+    _last: tuple[tuple[Any, ...], Any] = (), None
 
     def get(self, *given: Any) -> Any:
         """Return what is made of these objects, the same as last time if they are."""
         known, made = self._last
         if len(known) != len(given) or not all(map(is_, known, given)) or not given:
-            made = self._make(*given)
+            made = self.make(*given)
             self._last = given, made
         return made
 
 
+@dataclass
 class Setup:
     """What a middleware is set to, and what it keeps from one call to the next."""
 
-    def __init__(self, policy: RetryPolicy, on_failure: OnFailure) -> None:
-        self.policy = policy
-        self.on_failure = on_failure
-        self.answers = Once(StructuredAnswers)
-        self.toolbox = Once(_toolbox)
+    policy: RetryPolicy
+    on_failure: OnFailure
+    answers: Once = field(default_factory=partial(Once, StructuredAnswers))
+    toolbox: Once = field(default_factory=partial(Once, _toolbox))
 
 
 @dataclass(init=False)
@@ -121,6 +122,7 @@ class ModelExchange(Exchange):
         # Listening takes time.
         self._listens = may_stream(self.llm) or (self._wanted.schemas and not self._by_provider)
         self._request = _Watched.of(request)
+        self._runtime = request.runtime
 
     async def result(self) -> Result:
         """Call the model until its reply can be used, and return what the model node takes."""
@@ -185,13 +187,6 @@ class ModelExchange(Exchange):
         whole = reply and arrivals.as_arrived(reply)
         return response if whole is None or whole is reply else ModelResponse(result=[whole])
 
-    @override
-    async def tell(self, told: dict[str, Any]) -> None:
-        if self._request.runtime is not None:
-            # `stream_mode="custom"` does not show the events of callbacks.
-            self._request.runtime.stream_writer({RETRY_EVENT: told})
-        await super().tell(told)
-
     async def _handled(self, step: Ask) -> Response:
         request = self.put(step) if step.attempt or step.schema else self._request
         self._error = None
@@ -227,7 +222,8 @@ class ModelExchange(Exchange):
         if message is not None and (schemas or len(reply.result) == 1):
             said, taken = reply_of(message), reply.structured_response is not None
             if not is_clean(said, self._tools(), schemas or None, taken=taken):
-                return self.mending.reply(said, words=self._wanted.own_words(reply))
+                words = self._wanted.own_words(reply) if schemas else None
+                return self.mending.reply(said, words=words)
         return _CLEAN if self._mending is None else self._mending.accept()
 
     def _response(self, done: Done) -> Response:
