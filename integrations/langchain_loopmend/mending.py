@@ -51,6 +51,7 @@ class Exchange:
     """The latest reply."""
     _config: RunnableConfig | None = None
     _retry_llm: Any = None
+    _runtime: Any = None
     _speaks_text = False
 
     def __init__(  # noqa: PLR0913 - how a runnable was called
@@ -112,6 +113,9 @@ class Exchange:
 
     async def tell(self, told: dict[str, Any]) -> None:
         """Tell listeners that the model is asked again."""
+        if self._runtime is not None:
+            # LangGraph's `stream_mode="custom"` does not show the events of callbacks.
+            self._runtime.stream_writer({RETRY_EVENT: told})
         try:
             if self.waits:
                 await adispatch_custom_event(RETRY_EVENT, told, config=self._config)

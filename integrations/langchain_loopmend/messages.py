@@ -197,13 +197,15 @@ def made_in(
     return calls_made(asked, core_messages(messages[at + 1 :]), known, window)
 
 
-def asked_of(messages: Sequence[BaseMessage]) -> dict[str, Any]:
-    """Return what `Mending.start` wants to know of a conversation."""
+def asked_of(
+    messages: Sequence[BaseMessage], shown: Sequence[BaseMessage] | None = None
+) -> dict[str, Any]:
+    """Return what `Mending.start` wants to know of a conversation, of which others may be shown."""
     answered = bool(messages) and isinstance(messages[-1], ToolMessage)
     return {
         "question": question_of(messages),
         "after_tool_result": answered,
-        "holds_more": has_media(messages),
+        "holds_more": has_media(messages if shown is None else shown),
         "conversation": map(_core_message, messages),  # only who writes a call needs it
     }
 

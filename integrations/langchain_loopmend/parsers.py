@@ -243,7 +243,7 @@ class AgentActionsOutputParser(_AgentParser[Union[list[AgentAction], AgentFinish
 
     @override
     def _result(self, text: str, turn: Turn) -> list[AgentAction] | AgentFinish:
-        calls = [action for action in turn.actions if isinstance(action, ToolCall)]
+        calls = turn.calls
         if not calls:
             return self._finish(text, turn)
         if len(calls) == 1 and turn.dialect != "native":

@@ -88,8 +88,8 @@ class ParsedExchange(Exchange):
             self.value = await self._parsed(reply)
         except ValueError as error:
             self._error = error
-            words = correction_of(self.parser, error)
-            return self.mending.refuse(reply_of(reply), failure_of(error), words)
+            said, words = failure_of(error), correction_of(self.parser, error)
+            return self.mending.refuse(reply_of(reply), said, words)
         return Done(Turn())
 
     async def _parsed(self, reply: Any) -> Any:
@@ -223,7 +223,7 @@ def with_parsing_retry(  # noqa: PLR0913 - all but three by name
 
 def _parser_of(parser: Any, tools: Iterable[Any] | None) -> Runnable[Any, Any]:
     if parser is None:
-        return AgentActionOutputParser(tools=None if tools is None else tool_schemas(tools))
+        return AgentActionOutputParser(tools=tools)  # type: ignore[arg-type] # described there
     if isinstance(parser, Runnable):
         return parser
     if inspect.isroutine(parser):  # as in a pipe

@@ -119,10 +119,11 @@ def takes_schema(model: Any) -> bool:
     """Tell whether a chat model can decode by a JSON schema, as far as anybody knows."""
     base = _base(model)
     method = getattr(type(base), "with_structured_output", None)
-    if method is None or _REFUSED.get(base):
+    if method is None:
         return False
     parameter = inspect.signature(method).parameters.get("method")
-    return parameter is not None and "json_schema" in str(parameter.annotation)
+    takes = parameter is not None and "json_schema" in str(parameter.annotation)
+    return takes and not _REFUSED.get(base)
 
 
 def decoding_arguments(model: Any, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Union
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCallChunk
+from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import PrivateAttr
 from typing_extensions import override
@@ -161,9 +162,9 @@ def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:
     calls: list[Any] = [*message.tool_calls, *message.invalid_tool_calls]
     for index, made in enumerate(calls):
         given = made["args"] if isinstance(made["args"], str) else json.dumps(made["args"])
-        yield _chunk("", _piece(made["name"], "", made["id"], index))
+        yield _chunk("", tool_call_chunk(name=made["name"], args="", id=made["id"], index=index))
         for at in range(0, len(given), _CHUNK):
-            yield _chunk("", _piece(None, given[at : at + _CHUNK], None, index))
+            yield _chunk("", tool_call_chunk(args=given[at : at + _CHUNK], index=index))
     if message.response_metadata:
         last = AIMessageChunk(content="", response_metadata=message.response_metadata)
         yield ChatGenerationChunk(message=last)
@@ -171,7 +172,3 @@ def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:
 
 def _chunk(text: str, *pieces: ToolCallChunk) -> ChatGenerationChunk:
     return ChatGenerationChunk(message=AIMessageChunk(content=text, tool_call_chunks=list(pieces)))
-
-
-def _piece(name: str | None, args: str, id: str | None, index: int) -> ToolCallChunk:
-    return ToolCallChunk(name=name, args=args, id=id, index=index, type="tool_call_chunk")

@@ -24,19 +24,6 @@ from loopmend.reading import Schema, fit_value, schema_of
 __all__ = ["JsonOutputParser", "PydanticOutputParser", "ValueReader", "value_parser"]
 
 T = TypeVar("T")
-_ANY = Schema(None, {})
-
-
-class _Described:
-    """Looks like a pydantic model to what only asks one for its schema."""
-
-    def __init__(self, schema: Schema) -> None:
-        self._schema = schema
-
-    def model_json_schema(self) -> dict[str, Any]:
-        """Return its schema; LangChain leaves out the type, so only objects can go without one."""
-        described = self._schema.json
-        return described if "properties" in described else value_schema(self._schema)
 
 
 class ValueReader(StreamingParser, LangChainJsonParser):
@@ -53,24 +40,15 @@ class ValueReader(StreamingParser, LangChainJsonParser):
     @property
     def wanted(self) -> Schema | None:
         """What the value has to be, in the core's form."""
-        described = self.pydantic_object
-        if isinstance(described, dict) and "properties" not in described:
-            described = _unwrapped(described)
-        return schema_of(described.schema() if _is_v1(described) else described)
+        return _wanted(self.pydantic_object)
 
     @staticmethod
     @override
     def _get_schema(pydantic_object: Any) -> dict[str, Any]:
-        return dict(pydantic_object.model_json_schema())
-
-    @override
-    def get_format_instructions(self) -> str:
-        """Return what LangChain's parser tells the model, for any schema."""
-        wanted = self.wanted
-        if wanted is None:
-            return super().get_format_instructions()
-        described = self.model_copy(update={"pydantic_object": _Described(wanted)})
-        return super(ValueReader, described).get_format_instructions()
+        wanted = _wanted(pydantic_object)
+        described = {} if wanted is None else wanted.json
+        # LangChain tells the model all but the type, so only objects can go without one.
+        return described if "properties" in described else value_schema(wanted)
 
     @override
     def parse(self, text: str) -> Any:
@@ -105,7 +83,7 @@ class ValueReader(StreamingParser, LangChainJsonParser):
         return self._result(reply.text, reading)
 
     def _refused(self, text: str, reading: JsonReading, failure: Failure) -> OutputParserException:
-        words = value_correction(failure, self.wanted or _ANY)
+        words = value_correction(failure, self.wanted)
         name = getattr(self.pydantic_object, "__name__", "a value")
         return ValueParseException(text, reading, failure, words, name)
 
@@ -217,6 +195,12 @@ def _by_names(response_schemas: Any) -> dict[str, Any]:
     """Return what langchain-classic's `ResponseSchema`s say; their types are for the model only."""
     described = {each.name: {"description": each.description} for each in response_schemas}
     return {"type": "object", "properties": described, "required": list(described)}
+
+
+def _wanted(described: Any) -> Schema | None:
+    if isinstance(described, dict) and "properties" not in described:
+        described = _unwrapped(described)
+    return schema_of(described.schema() if _is_v1(described) else described)
 
 
 def _is_v1(described: Any) -> bool:

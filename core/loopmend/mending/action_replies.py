@@ -23,7 +23,6 @@ from loopmend.reading.written_calls import Call
 
 __all__ = [
     "beside",
-    "calls_in",
     "is_clean",
     "new_id",
     "read_action_reply",
@@ -112,7 +111,7 @@ def read_action_reply(
     turn = reply.read(tools, "native" if native else "text", config)
     if turn.failure is not None and turn.failure.pattern is P.EMPTY and reply.holds_more:
         return Turn()
-    if not native or calls or tools is None or calls_in(turn):
+    if not native or calls or tools is None or turn.calls:
         return turn
     text = reply.text
     if turn.failure is None and text.strip() and _says_nothing(text, turn, config):
@@ -163,7 +162,7 @@ def _of_unknown_tool(text: str, tools: Toolbox) -> Turn | None:
     if not _MAY_BE_CALL.match(text.lstrip()):
         return None
     turn = read_turn(text, config=_IN_FULL)
-    made = calls_in(turn)
+    made = turn.calls
     if not made or turn.dialect == "python":
         return None
     before, after = text[: turn.span[0]], text[turn.span[1] :]
@@ -234,15 +233,6 @@ def read_contract_reply(text: str, tools: Toolbox | None, *, may_be_empty: bool)
     return Turn((fitted,), None, None, None, fidelity, tuple(repairs), "contract", span)
 
 
-def calls_in(turn: Turn) -> list[ToolCall]:
-    """Return the calls of a turn.
-
-    >>> calls_in(Turn((ToolCall("search", {}),)))[0].name
-    'search'
-    """
-    return [action for action in turn.actions if isinstance(action, ToolCall)]
-
-
 def to_be_made(
     reply: Reply, turn: Turn, id_of: Callable[[], str]
 ) -> tuple[tuple[NativeCall, ...] | None, str | None]:
@@ -250,7 +240,7 @@ def to_be_made(
     native = turn.dialect == "native"
     if native and turn.fidelity == "exact" and _have_ids(reply.calls):
         return None, None
-    calls = calls_in(turn)
+    calls = turn.calls
     known = [call.id for call in (*reply.calls, *reply.broken_calls)] if native else []
     ids: list[str] = []
     for at in range(len(calls)):

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from loopmend.contracts.actions import FinalAnswer
 from loopmend.mending.action_replies import (
-    calls_in,
     new_id,
     read_action_reply,
     read_contract_reply,
@@ -67,8 +66,6 @@ class Mending:
     {'Oslo': 717710}
     """
 
-    _quotations = Quotations()  # until somebody starts
-
     def __init__(  # noqa: PLR0913 - all but two by name
         self,
         tools: Tools = None,
@@ -102,24 +99,25 @@ class Mending:
         self._answers = {name: schema_of(each) or _ANY for name, each in (answers or {}).items()}
         self.tools = toolbox_of(tools)
         self.form: Form = form
-        self.policy = (policy or RetryPolicy()).with_tools(self.tools)
+        self.policy = policy = policy or RetryPolicy()
+        if self.tools is not None and not self.tools.tools:  # then nobody narrates their use
+            self.policy = replace(policy, patterns=set(policy.patterns) - {FailurePattern.NARRATED})
         self.wanted = None if schema is None else schema_of(schema)
         has_form = self.wanted is not None or bool(self.tools and self.tools.tools)
         self.can_constrain = can_constrain and has_form
         self.refused: list[Failure] = []
-        self._needs_call = needs_call
-        self._may_answer = not (answers or needs_call)
+        self._needs_call, self._may_answer = needs_call, not (answers or needs_call)
         self._config = config
         self._answer_label = answer_label
         self._new_id = new_id
         self._question = ""
+        self._quotations = Quotations()
         self._after_result = False
         self._silent = False
         self._attempt = 0
         self._shown: tuple[Message, ...] = ()
         self._heard: list[tuple[Any, ...]] = []
-        self._dropped = False
-        self._constraining = False
+        self._dropped = self._constraining = False
         self._last: tuple[Reply, Failure, str | None, bool] | None = None
         self._last_words: str | None = None
         self._reading: JsonReading | None = None
@@ -150,8 +148,7 @@ class Mending:
             names = () if self.tools is None else self.tools.tools
             self._quotations = Quotations(question, names, conversation, self.form)
             # Who may only call or answer under a schema would call what the user wants to see.
-            self.can_constrain &= not holds_more
-            self.can_constrain = self.can_constrain and not self._quotations.wanted
+            self.can_constrain = self.can_constrain and not (holds_more or self._quotations.wanted)
         self._constraining = self.policy.constrain == "always" and self.can_constrain
         return Ask(schema=self._schema())
 
@@ -188,15 +185,13 @@ class Mending:
         if turn is None or self._constraining or reply.error or is_unusual(reply.finish_reason):
             turn = self._read(reply)
         failure = turn.failure
-        if (failure is None or failure.pattern in self.policy.patterns) and self._held(reply, turn):
-            # Asking again would push the model to make that call.
+        if failure is not None and failure.pattern not in self.policy.patterns:
+            return self.accept()
+        if self._held(reply, turn):  # asking again would push the model to make that call
             return self.accept(Turn((FinalAnswer(reply.text),)))
         if failure is None:
             return self._done(reply, turn)
-        if failure.pattern not in self.policy.patterns:
-            return self.accept()
-        may_make = all(self.policy.may_make(call.name) for call in calls_in(turn))
-        if turn.fidelity == "salvaged" and may_make:
+        if turn.fidelity == "salvaged" and all(self.policy.may_make(c.name) for c in turn.calls):
             return self._done(reply, turn)
         if self._is_silent(failure):
             self._silent = True
@@ -206,8 +201,7 @@ class Mending:
     def _valued(self, reply: Reply) -> Step:
         """Say what to do about a reply that should be a value."""
         assert self.wanted is not None
-        told = self._last_words if self.refused else None
-        found = read_value_reply(reply, self.wanted, self._config, told)
+        found = read_value_reply(reply, self.wanted, self._config, self._last_words)
         failure = found.reading.failure
         if failure is not None and failure.pattern in self.policy.patterns:
             self._reading = found.reading
@@ -217,9 +211,8 @@ class Mending:
 
     def _held(self, reply: Reply, turn: Turn) -> bool:
         """Tell whether a written call is the answer: the user wants to see it, or it is quoted."""
-        if turn.dialect == "native" or reply.calls or reply.broken_calls or reply.error:
-            return False
-        if self._constraining and turn.dialect == "contract":
+        decoded = "contract" if self._constraining else "native"
+        if turn.dialect in ("native", decoded) or reply.calls or reply.broken_calls or reply.error:
             return False
         if self.form == "native" and turn.failure is not None and self._quotations.wanted:
             return turn.failure.pattern is not FailurePattern.EMPTY
@@ -295,7 +288,7 @@ class Mending:
             done = replace(done, refused=(*done.refused, turn.failure), outcome="made")
         if self.form != "native":
             return done
-        if not calls_in(turn):
+        if not turn.calls:
             return replace(done, content=unwrapped(turn))
         made, content = to_be_made(reply, turn, self._new_id)
         return replace(done, calls=made, content=content)
@@ -304,7 +297,7 @@ class Mending:
         """Say what to do about a usable reply where only certain calls will do."""
         calls = reply.calls if done.calls is None else done.calls
         if self.form != "native":
-            calls = tuple(NativeCall(c.name, c.arguments) for c in calls_in(done.turn))
+            calls = tuple(NativeCall(c.name, c.arguments) for c in done.turn.calls)
         if self._needs_call and not calls:
             return self.refuse(reply, _NO_CALL)
         if not self._answers or self.tools is None:
@@ -333,10 +326,10 @@ class Mending:
     # -- asking again
 
     def _schema(self) -> Mapping[str, Any] | None:
-        if self._constraining and self.wanted is not None:
-            return value_schema(self.wanted)
         if not self._constraining:
             return None
+        if self.wanted is not None:
+            return value_schema(self.wanted)
         return action_schema(self.tools, answer=self._may_answer, ask_user=False)
 
     def _retry(self, failure: Failure, words: str | None) -> Retry:
@@ -347,14 +340,8 @@ class Mending:
             words = value_correction(failure, self.wanted)
         elif words is None:
             form: Form = "json" if self._constraining else self.form
-            words = correction(
-                failure,
-                form,
-                self.tools,
-                question=self._question,
-                answer_label=self._answer_label,
-                may_answer=self._may_answer,
-            )
+            asked = {"question": self._question, "answer_label": self._answer_label}
+            words = correction(failure, form, self.tools, **asked, may_answer=self._may_answer)
         self._last_words = words
         if show:
             self._shown = (*self._shown, *refused_messages(reply, failure, words))

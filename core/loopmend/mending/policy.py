@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal, Union
 
 from loopmend._arguments import names_in, require_int, require_several
 from loopmend.contracts.normalization import MAX_NORMALIZATION_RETRIES
 from loopmend.mending.messages import Reply
-from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import FailurePattern
 
 __all__ = ["OnFailure", "RetryPolicy", "check_on_failure"]
@@ -61,12 +60,6 @@ class RetryPolicy:
     def may_make(self, tool: str) -> bool:
         """Tell whether to make a written call to a tool."""
         return self.salvage if isinstance(self.salvage, bool) else tool in self.salvage
-
-    def with_tools(self, tools: Toolbox | None) -> RetryPolicy:
-        """Return the policy for these tools: without any, nobody can be narrating their use."""
-        if tools is None or tools.tools:
-            return self
-        return replace(self, patterns=frozenset(self.patterns) - {FailurePattern.NARRATED})
 
     def shows(self, reply: Reply, *, after_result: bool) -> bool:
         """Tell whether to show the model its own refused reply.

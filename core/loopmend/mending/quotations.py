@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -75,6 +76,7 @@ _END: Final = re.compile(r"[.?!\n](?:\s|$)")
 _WORD: Final = re.compile(r"[\w.\-]+")
 
 
+@dataclass
 class Quotations:
     """What a model may write as text in one turn without anybody's wanting it done.
 
@@ -91,22 +93,15 @@ class Quotations:
     True
     """
 
-    def __init__(
-        self,
-        question: str = "",
-        tools: Collection[str] = (),
-        conversation: Iterable[Message] = (),
-        form: Form = "native",
-    ) -> None:
-        self._question = question
-        self._tools = tools
-        self._conversation = conversation
-        self._own = _OWN[form]
+    question: str = ""
+    tools: Collection[str] = ()
+    conversation: Iterable[Message] = ()
+    form: Form = "native"
 
     @cached_property
     def wanted(self) -> bool:
         """Whether the user asks to see a call."""
-        return asks_to_see(self._question, self._tools)
+        return asks_to_see(self.question, self.tools)
 
     def hold(self, turn: Turn, text: str = "") -> bool:
         """Tell whether a turn has a call to look at: of any user's wish, or somebody else's words.
@@ -115,39 +110,32 @@ class Quotations:
             turn: The turn.
             text: The reply that it was read from.
         """
-        calls = _calls(turn)
-        if not calls or self._own is None:
+        failed = turn.failure and turn.failure.call
+        calls = [*turn.calls, failed] if failed else turn.calls
+        own = _OWN[self.form]
+        if not calls or own is None:
             return False
-        if self.wanted and not (self._own and self._is_asked_for(turn)):
+        prompted = own and (turn.dialect in own or _PROMPT.search(self.question) is not None)
+        if self.wanted and not prompted:
             return True
-        written = _bare(text[slice(*turn.span)])
-        if self._own:
+        written = _bare(text[slice(*(turn.failure or turn).span)])
+        if own:
             told = (each for each in self._told() if each[0].role == "tool")
-            return any(_is_copy(said, written, own) for said, own in told)
-        return any(_quotes(said, calls, written, own) for said, own in self._told())
-
-    def _is_asked_for(self, turn: Turn) -> bool:
-        """Tell whether a call is in the form that was asked for, or the question is a prompt."""
-        assert self._own is not None
-        return turn.dialect in self._own or _PROMPT.search(self._question) is not None
+            return any(_is_copy(said, written, tool) for said, tool in told)
+        return any(_quotes(said, calls, written, tool) for said, tool in self._told())
 
     def _told(self) -> Iterator[tuple[Message, str | None]]:
         """Yield what somebody else said, each with the tool that it is a result of."""
-        self._conversation = tuple(self._conversation)  # it may be an iterator
+        self.conversation = tuple(self.conversation)  # it may be an iterator
         made: dict[str | None, str] = {}
-        for message in self._conversation:
+        for message in self.conversation:
             if message.role == "assistant":
                 made.update((each.id, each.name) for each in message.calls)
             else:
                 yield message, made.get(message.call_id) if message.role == "tool" else None
 
 
-def _calls(turn: Turn) -> list[ToolCall]:
-    failed = turn.failure and turn.failure.call
-    return [each for each in (*turn.actions, failed) if isinstance(each, ToolCall)]
-
-
-def _quotes(said: Message, calls: list[ToolCall], written: str, own: str | None) -> bool:
+def _quotes(said: Message, calls: Sequence[ToolCall], written: str, own: str | None) -> bool:
     """Tell whether a message holds the words of calls, or what makes one up."""
     if _is_copy(said, written, own):
         return said.role != "system" or any(list(_leaves(call.arguments)) for call in calls)

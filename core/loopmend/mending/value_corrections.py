@@ -31,10 +31,11 @@ _NAME: Final = re.compile(r"[^\W\d][\w.\- ]{0,59}")
 _NOT_WORDS: Final = re.compile(r"[{}\[\]`\n]+")
 
 
-def value_correction(failure: Failure, schema: Schema) -> str:
+def value_correction(failure: Failure, schema: Schema | None) -> str:
     """Return the correction of a reply that is not the value that you asked for.
 
-    It mentions only the wrong parts and repeats nothing of the value.
+    It mentions only the wrong parts and repeats nothing of the value. Without a schema, any value
+    would do.
 
     >>> from loopmend import read_json
     >>> from loopmend.reading.schema import schema_of
@@ -44,6 +45,7 @@ def value_correction(failure: Failure, schema: Schema) -> str:
     Fix only this: `name` is missing: a string; `people` must be an integer, not a string.
     Reply with one JSON object of this shape and nothing else: {"name": string, "people": integer}
     """
+    schema = schema or Schema(None, {})
     told = _SAID.get(failure.pattern, _DEFAULT)
     if failure.problems:
         named = [words for each in failure.problems if (words := _words(each))]

@@ -80,7 +80,7 @@ def _left(turn: Turn, written: str) -> bool:
     """Tell whether an object was not read as the input: nothing was, or a text that holds it."""
     if turn.failure is not None:
         return turn.failure.pattern in _UNREAD
-    calls = [action.arguments for action in turn.actions if isinstance(action, ToolCall)]
+    calls = [call.arguments for call in turn.calls]
     given: Any = calls[0] if len(calls) == len(turn.actions) == 1 else None
     values = given.values() if isinstance(given, dict) else [given]
     return any(isinstance(value, str) and written in value for value in values)

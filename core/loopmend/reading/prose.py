@@ -139,7 +139,7 @@ def _told_plan(said: str, tools: Toolbox | None, whole: tuple[int, int]) -> Fail
     while ending and _may_end(ending[-1]) and not _is_told(ending[-1], waits=False):
         waits = waits or _WAITING.search(ending[-1]) is not None
         ending.pop()
-    if not ending or any(is_question(s) for s in ending[-_NEAR:]):
+    if not ending or any(map(is_question, ending[-_NEAR:])):
         return None
     last = ending[-1]
     named = tools.mentioned(last) if tools is not None else []

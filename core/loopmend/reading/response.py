@@ -103,7 +103,7 @@ def read_response(  # noqa: PLR0913 - all but the text by name
     if reason in _CUT_REASONS and _may_be_cut(turn, text):
         message = "The reply hit its length limit in the middle of a call."
         return _failed(turn, FailurePattern.TRUNCATED, message, len(text))
-    if protocol == "native" and not calls and _calls(turn):
+    if protocol == "native" and not calls and turn.calls:
         failed = _textual(turn)
         return _salvaged(failed, turn, toolbox) if config.salvage else failed
     return turn
@@ -151,23 +151,19 @@ def _broken(turn: Turn, whole: int, text: str, reason: str) -> Turn:
         return _failed(turn, FailurePattern.TRUNCATED, message, len(text))
     if turn.failure is not None:
         return turn
-    name = _calls(turn)[whole].name
+    name = turn.calls[whole].name
     message = f"The arguments of `{name[:80]}` are not JSON."
     return _failed(turn, FailurePattern.MALFORMED, message, len(text), name)
 
 
-def _calls(turn: Turn) -> list[ToolCall]:
-    return [action for action in turn.actions if isinstance(action, ToolCall)]
-
-
 def _may_be_cut(turn: Turn, text: str) -> bool:
     """Tell whether the last call reaches to the end, so that it may have gone on."""
-    calls = bool(_calls(turn)) and turn.failure is None
+    calls = bool(turn.calls) and turn.failure is None
     return calls and not text[turn.span[1] :].strip()
 
 
 def _textual(turn: Turn) -> Turn:
-    call = _calls(turn)[0]
+    call = turn.calls[0]
     message = f"The model wrote the call to `{call.name[:80]}` as text."
     pattern = FailurePattern.TEXTUAL_CALL
     failure = Failure(pattern, message, turn.span, call.name, call=call)
@@ -179,7 +175,7 @@ def _salvaged(failed: Turn, turn: Turn, tools: Toolbox | None) -> Turn:
     cut = failed.failure is not None and failed.failure.pattern is FailurePattern.TRUNCATED
     if tools is None or turn.failure is not None or cut:
         return failed
-    if not all(_vouched(call, tools) for call in _calls(turn)):
+    if not all(_vouched(call, tools) for call in turn.calls):
         return failed
     return replace(failed, actions=turn.actions, fidelity="salvaged")
 

@@ -171,5 +171,14 @@ class Turn:
     span: tuple[int, int] = (0, 0)
     """The part of the text that the actions come from."""
 
+    @property
+    def calls(self) -> list[ToolCall]:
+        """The calls among the actions.
+
+        >>> Turn((ToolCall("search", {}),)).calls[0].name
+        'search'
+        """
+        return [action for action in self.actions if isinstance(action, ToolCall)]
+
     def _repr_html_(self) -> str:
         return html_of("turn", self)

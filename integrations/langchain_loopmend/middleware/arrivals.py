@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, InvalidToolCall
+from langchain_core.messages import AIMessage
+from langchain_core.messages.tool import invalid_tool_call
 from langchain_core.runnables.config import merge_configs, var_child_runnable_config
 from typing_extensions import override
 
@@ -65,7 +67,8 @@ class Arrivals(BaseCallbackHandler):
 
     @override
     def on_llm_end(self, response: Any, **kwargs: Any) -> None:
-        self.replied = getattr(response.generations[0][0], "message", None)
+        for generation in chain.from_iterable(response.generations):
+            self.replied = getattr(generation, "message", None)
 
     def as_arrived(self, reply: AIMessage) -> AIMessage:
         """Return the reply with those calls marked as invalid whose arguments did not arrive whole.
@@ -84,13 +87,7 @@ class Arrivals(BaseCallbackHandler):
             return reply
         pairs = list(zip(reply.tool_calls, given, strict=True))
         broken = [
-            InvalidToolCall(
-                name=call["name"],
-                args=text,
-                id=call["id"],
-                error="cut off",
-                type="invalid_tool_call",
-            )
+            invalid_tool_call(name=call["name"], args=text, id=call["id"], error="cut off")
             for call, text in pairs
             if not is_whole(text)
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from operator import is_
 from typing import Any, Final, cast
 
@@ -14,11 +15,10 @@ from langgraph.types import Command
 from pydantic import ValidationError
 from typing_extensions import override
 
-from langchain_loopmend.mending import RETRY_EVENT, Exchange
+from langchain_loopmend.mending import Exchange
 from langchain_loopmend.messages import (
     asked_of,
     constrained_to,
-    has_media,
     mended,
     messages_of,
     reply_of,
@@ -36,37 +36,38 @@ __all__ = ["ModelExchange", "Once", "Setup"]
 
 _CLEAN: Final = Done(Turn())
 _FIRST: Final = Ask()
+_NO_ANSWERS: Final = StructuredAnswers(None)
 
 
 def _toolbox(*tools: Any) -> Toolbox:
     return toolbox(tools)
 
 
+@dataclass
 class Once:
     """What is made of something, kept from one call to the next as long as that is the same."""
 
-    def __init__(self, make: Callable[..., Any]) -> None:
-        self._make = make
-        # In one piece: other threads may change it meanwhile.
-        self._last: tuple[tuple[Any, ...], Any] = (), None
+    make: Callable[..., Any]
+    # In one piece: other threads may change it meanwhile.
+    _last: tuple[tuple[Any, ...], Any] = (), None
 
     def get(self, *given: Any) -> Any:
         """Return what is made of these objects, the same as last time if they are."""
         known, made = self._last
         if len(known) != len(given) or not all(map(is_, known, given)) or not given:
-            made = self._make(*given)
+            made = self.make(*given)
             self._last = given, made
         return made
 
 
+@dataclass
 class Setup:
     """What a middleware is set to, and what it keeps from one call to the next."""
 
-    def __init__(self, policy: RetryPolicy, on_failure: OnFailure) -> None:
-        self.policy = policy
-        self.on_failure = on_failure
-        self.answers = Once(StructuredAnswers)
-        self.toolbox = Once(_toolbox)
+    policy: RetryPolicy
+    on_failure: OnFailure
+    answers: Once = field(default_factory=partial(Once, StructuredAnswers))
+    toolbox: Once = field(default_factory=partial(Once, _toolbox))
 
 
 @dataclass(init=False)
@@ -105,7 +106,7 @@ class ModelExchange(Exchange):
 
     _error: StructuredOutputError | None = None
     _mending: Mending | None = None
-    _wanted: StructuredAnswers | None = None
+    _wanted = _NO_ANSWERS
     _by_provider = False
 
     def __init__(
@@ -119,8 +120,9 @@ class ModelExchange(Exchange):
             self._wanted = setup.answers.get(request.response_format)
             self._by_provider = self._wanted.by_provider
         # Listening takes time.
-        self._listens = may_stream(self.llm) or not (self._wanted is None or self._by_provider)
+        self._listens = may_stream(self.llm) or (self._wanted.schemas and not self._by_provider)
         self._request = _Watched.of(request)
+        self._runtime = request.runtime
 
     async def result(self) -> Result:
         """Call the model until its reply can be used, and return what the model node takes."""
@@ -135,7 +137,7 @@ class ModelExchange(Exchange):
         # Added up here: a reducer would cost every step of every run, mended or not.
         earlier: Any = self._request.state.get("normalization") or []
         update: dict[str, Any] = {"normalization": [*earlier, outcome.report()]}
-        if isinstance(outcome, GaveUp) and self._wanted is not None:
+        if isinstance(outcome, GaveUp) and self._wanted.schemas:
             # Without tools LangChain would ask for the structured answer again, without end.
             update["jump_to"] = "end"
         return ExtendedModelResponse(model_response=response, command=Command(update=update))
@@ -148,12 +150,10 @@ class ModelExchange(Exchange):
         return cast("Mending", self._mending)
 
     def _start(self) -> Ask:
-        request, wanted, policy = self._request, self._wanted, self._setup.policy
+        request, schemas, policy = self._request, self._wanted.schemas, self._setup.policy
         # The state's messages: other middleware may have added a nudge to the request's.
-        asked = asked_of(request.state.get("messages") or request.messages)
-        asked |= {"holds_more": has_media(request.messages)}
-        can = wanted is None and bool(policy.constrain)
-        schemas = {} if wanted is None else wanted.schemas
+        asked = asked_of(request.state.get("messages") or request.messages, request.messages)
+        can = not schemas and bool(policy.constrain)
         self._mending = Mending(
             self._tools(),
             schema=next(iter(schemas.values())) if self._by_provider else None,
@@ -166,9 +166,8 @@ class ModelExchange(Exchange):
     def _tools(self) -> Toolbox:
         """Return the tools that the model was offered, as far as anybody changed them."""
         offered = self._request.seen[0].tools
-        if self._wanted is not None and not self._by_provider:
-            offered = [*offered, *self._wanted.tools]
-        found: Toolbox = self._setup.toolbox.get(*offered)
+        answers = () if self._by_provider else self._wanted.tools
+        found: Toolbox = self._setup.toolbox.get(*offered, *answers)
         return found
 
     @override
@@ -184,18 +183,9 @@ class ModelExchange(Exchange):
                 if last is None or all(call["id"] for call in last.tool_calls):
                     raise
                 return ModelResponse(result=[last])
-        reply = response.result[0] if response.result else None
-        if not isinstance(reply, AIMessage):
-            return response
-        whole = arrivals.as_arrived(reply)
-        return response if whole is reply else ModelResponse(result=[whole])
-
-    @override
-    async def tell(self, told: dict[str, Any]) -> None:
-        if self._request.runtime is not None:
-            # `stream_mode="custom"` does not show the events of callbacks.
-            self._request.runtime.stream_writer({RETRY_EVENT: told})
-        await super().tell(told)
+        reply = _message_of(response)
+        whole = reply and arrivals.as_arrived(reply)
+        return response if whole is None or whole is reply else ModelResponse(result=[whole])
 
     async def _handled(self, step: Ask) -> Response:
         request = self.put(step) if step.attempt or step.schema else self._request
@@ -205,7 +195,7 @@ class ModelExchange(Exchange):
             response = await self._handler(request) if self.waits else self._handler(request)
         except StructuredOutputError as error:
             reply = getattr(error, "ai_message", None)
-            if self._wanted is None or not isinstance(reply, AIMessage):
+            if not (self._wanted.schemas and isinstance(reply, AIMessage)):
                 raise  # it is not ours to mend
             self._error = error
             # Only where the provider decodes does a reply without calls fail.
@@ -225,29 +215,21 @@ class ModelExchange(Exchange):
             system_message=system, messages=rest, model_settings=settings, decodes=True
         )
 
-    @property
-    def _message(self) -> AIMessage | None:
-        """What the model said last, if it said anything that can be mended."""
-        reply: Response | None = self.reply
-        first = reply.result[0] if reply is not None and reply.result else None
-        return first if isinstance(first, AIMessage) else None
-
     @override
     async def judge(self, reply: Response) -> Any:
         self.reply = reply
-        result, wanted, said = reply.result, self._wanted, None
-        if result and (wanted or len(result) == 1):
-            said = reply_of(result[0]) if isinstance(result[0], AIMessage) else None
-        schemas = None if wanted is None else wanted.schemas
-        taken = reply.structured_response is not None
-        if said is None or is_clean(said, self._tools(), schemas, taken=taken):
-            return _CLEAN if self._mending is None else self._mending.accept()
-        return self.mending.reply(said, words=wanted.own_words(reply) if wanted else None)
+        message, schemas = _message_of(reply), self._wanted.schemas
+        if message is not None and (schemas or len(reply.result) == 1):
+            said, taken = reply_of(message), reply.structured_response is not None
+            if not is_clean(said, self._tools(), schemas or None, taken=taken):
+                words = self._wanted.own_words(reply) if schemas else None
+                return self.mending.reply(said, words=words)
+        return _CLEAN if self._mending is None else self._mending.accept()
 
     def _response(self, done: Done) -> Response:
-        message = cast("AIMessage", self._message)  # without one there is nothing to mend
+        message = cast("AIMessage", _message_of(self.reply))  # without one there is nothing to mend
         reply = mended(message, done)
-        if self._wanted is not None and done.reading is not None and done.reading.ok:
+        if done.reading is not None and done.reading.ok:
             return self._wanted.response(reply, done.value)
         if self._error is not None:  # what there would be without us
             raise self._error
@@ -255,11 +237,17 @@ class ModelExchange(Exchange):
 
     def _ended(self, outcome: GaveUp) -> Response:
         error, on_failure = outcome.error(), self._setup.on_failure
-        message = self._message
+        message = _message_of(self.reply)
         if message is not None and reply_of(message).declines:
             return ModelResponse(result=[message])  # a refusal stands
         if self._error is not None:
             error.__cause__ = outcome.cause or self._error
-            if on_failure == "return" and self._wanted is not None and self._wanted.raises:
+            if on_failure == "return" and self._wanted.raises:
                 raise self._error
         return ModelResponse(result=[settled(message, outcome, on_failure, error)])
+
+
+def _message_of(reply: Response | None) -> AIMessage | None:
+    """Return what the model said, if it said anything that can be mended."""
+    first = reply.result[0] if reply is not None and reply.result else None
+    return first if isinstance(first, AIMessage) else None

@@ -22,15 +22,16 @@ _GIVEN: Final = "Returning structured response: {}"
 
 
 class StructuredAnswers:
-    """The structured answers that an agent may end with."""
+    """The structured answers that an agent may end with; without a response format, none."""
 
     def __init__(self, response_format: Any) -> None:
         self.by_provider = isinstance(response_format, ProviderStrategy)
         """Whether the provider decodes by the schema; else the model calls a tool."""
         strategy = response_format
+        specs: list[Any] = []
         if isinstance(strategy, ProviderStrategy):
             specs = [strategy.schema_spec]
-        else:
+        elif strategy is not None:
             if not isinstance(strategy, ToolStrategy):  # LangChain chooses by the model
                 auto = isinstance(strategy, AutoStrategy)
                 strategy = ToolStrategy(strategy.schema if auto else strategy)

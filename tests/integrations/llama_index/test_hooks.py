@@ -225,18 +225,22 @@ def test_a_reply_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[str] = []
     corrections: list[str] = []
     loose: Any = import_module("loopmend.reading.loose_react")
-    read, word = loose.read_turn, loop.correction
+    response: Any = import_module("loopmend.reading.response")
+    word = loop.correction
 
-    def counted(text: str, **options: Any) -> Any:
-        reads.append(text)
-        return read(text, **options)
+    def counted(read: Any) -> Any:
+        def noted(text: str, *given: Any, **options: Any) -> Any:
+            reads.append(text)
+            return read(text, *given, **options)
+
+        return noted
 
     def worded(failure: Any, *given: Any, **options: Any) -> Any:
         corrections.append(failure.pattern.value)
         return word(failure, *given, **options)
 
-    monkeypatch.setattr(loose, "read_turn", counted)
-    monkeypatch.setattr("loopmend.reading.response.read_turn", counted)
+    monkeypatch.setattr(loose, "read_turn", counted(loose.read_turn))
+    monkeypatch.setattr(response, "read", counted(response.read))
     monkeypatch.setattr(loop, "correction", worded)
     monkeypatch.setattr(parsers, "correction", worded)
     llm = scripted(NARRATED, ACT, FINISH)
