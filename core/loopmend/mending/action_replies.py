@@ -114,7 +114,8 @@ def read_action_reply(
     if not native or calls or tools is None or turn.calls:
         return turn
     text = reply.text
-    if turn.failure is None and text.strip() and _says_nothing(text, turn, config):
+    # An empty fence, or an object of nothing, is no answer.
+    if turn.failure is None and text.strip() and _NOTHING.fullmatch(_FENCES.sub("", text)):
         return _failed(P.EMPTY, "The reply is empty.", (0, len(text)))
     found = None
     if corrected is not None and (alone := _object_in(text)):
@@ -122,13 +123,6 @@ def read_action_reply(
     if found is None and turn.failure is None:
         found = _of_unknown_tool(text, tools)
     return found or turn
-
-
-def _says_nothing(text: str, turn: Turn, config: ReadingConfig) -> bool:
-    """Tell whether a text is an empty fence, an empty object, or an answer of no words."""
-    if turn.dialect == "contract" and not config.after_tool_result:
-        return unwrapped(turn) == ""
-    return _NOTHING.fullmatch(_FENCES.sub("", text)) is not None
 
 
 def _read_code(reply: Reply, tools: Toolbox | None, config: ReadingConfig) -> Turn:

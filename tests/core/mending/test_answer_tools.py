@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -319,6 +320,89 @@ def test_two_tools_that_fit_alike() -> None:
     step = written('{"name": "Ann", "note": "late"}', Contact=Contact, Person=Person)
     assert isinstance(step, Ask)
     assert "calling `Contact`, `Person`" in step.messages[-1].content
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Action: find\nAction Input: Oslo",
+        "Thought: I look it up.\nAction: find\nAction Input: Oslo",
+        '{"type": "function", "function": {"name": "find", "arguments": "{}"}}',
+        '[{"name": "find", "arguments": {"q": "Oslo"}}]',
+        '{"action": "find", "action_input": "Oslo"}',
+        "{'name': 'find', 'arguments': {'q': 'Oslo'}}",
+        '~~~json\n{"name": "find", "arguments": {"q": "Oslo"}}\n~~~',
+    ],
+)
+def test_a_written_call_of_an_unknown_tool_in_any_dialect(written: str) -> None:
+    """To take it for the answer would end the run with it."""
+    mending = Mending(["search"])
+    mending.start()
+    step = mending.reply(Reply(written))
+    assert isinstance(step, Ask)
+    assert step.messages[-1].content.startswith("Unknown tool.")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'print("hello")',
+        "find(q='Oslo')",  # code may be what the user asked for
+        '{"name": "Oslo", "arguments": "many"}',
+        'A call of theirs: {"name": "find", "arguments": {"q": "Oslo"}}',
+        '{"name": "find", "arguments": {"q": "Oslo"}} is what they send.',
+        "Note: it is in Norway.",
+    ],
+)
+def test_what_only_looks_like_an_unknown_tool(said: str) -> None:
+    """Code, data, and calls within an explanation are answers."""
+    mending = Mending(["search"])
+    mending.start()
+    assert isinstance(mending.reply(Reply(said)), Done)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("~~~\n~~~", "``` json\n{}\n```", "```json {} ```", "```json\n[]\n```", "```json", "[{}]"),
+    ],
+)
+def test_nothing_but_markup_is_nothing(said: str) -> None:
+    """An empty fence or an empty object answers nothing."""
+    mending = Mending(["search"])
+    mending.start()
+    mending.reply(Reply(said))
+    assert [failure.pattern for failure in mending.refused] == [FailurePattern.EMPTY]
+
+
+def test_a_sign_is_an_answer() -> None:
+    """A picture, or an ellipsis, says something."""
+    for said in ("\U0001f44d", "\u2026", "?"):
+        mending = Mending(["search"])
+        mending.start()
+        assert isinstance(mending.reply(Reply(said)), Done)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"I cannot say. The format would be {json.dumps(OSLO)}",
+        f"I do not know it. It would look like this:\n```json\n{json.dumps(OSLO)}\n```",
+        f"My previous reply {json.dumps(OSLO)} was wrong.",
+        f'{json.dumps(OSLO)}\n{{"name": "Rome", "people": 8}}',
+    ],
+)
+def test_an_answer_that_is_disowned_or_one_of_two(said: str) -> None:
+    """It is asked for, not taken out of the text."""
+    assert isinstance(answering().reply(Reply(said)), Ask)
+
+
+@pytest.mark.parametrize("lead", ["", "Sure! ", "Here is the structured answer:\n"])
+def test_an_answer_behind_a_lead_in(lead: str) -> None:
+    """What stands alone, or behind words that lead to it, is the answer."""
+    step = answering().reply(Reply(lead + json.dumps(OSLO)))
+    assert isinstance(step, Done)
+    assert step.value == City(name="Oslo", people=717710)
 
 
 # A refusal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
@@ -135,6 +136,76 @@ def test_what_is_left_beside_a_made_call_is_no_markup() -> None:
     step = started().reply(Reply(contract))
     assert isinstance(step, Done)
     assert (step.content, step.outcome) == ("", "made")
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (f"I\u2019ll look that up.\n{WRITTEN}", "I\u2019ll look that up."),
+        (f"I\u2019ll look up \u201cOslo\u201d.\n{WRITTEN}", ""),
+        (f"Let me check \u00abOslo\u00bb:\n{WRITTEN}", ""),
+        (f"Sure (one moment):\n{WRITTEN}", ""),
+        (f"Sure!\njson\n{WRITTEN}", "Sure!"),
+        (f"Sure!\nassistant:\n{WRITTEN}", "Sure!"),
+        (f"{WRITTEN}\nObservation: in Sweden", ""),
+        (f"{WRITTEN}\nI will wait for the result.", ""),
+    ],
+)
+def test_what_stays_beside_a_made_call(said: str, left: str) -> None:
+    """Words before it, if they are plain: what follows a call cannot know what it returns."""
+    step = started().reply(Reply(said))
+    assert isinstance(step, Done)
+    assert (step.outcome, step.content) == ("made", left)
+
+
+MODES = {
+    "type": "object",
+    "properties": {
+        "mode": {"type": "string", "enum": ["keep", "drop"]},
+        "days": {"type": "integer", "maximum": 90},
+        "ids": {"type": "array", "items": {"type": "integer"}},
+        "to": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+    },
+    "required": ["mode"],
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ({"mode": "keep", "days": 7, "ids": [1], "to": {"name": "Ann"}}, True),
+        ({"mode": "purge"}, False),
+        ({"mode": "keep", "days": 9000}, False),
+        ({"mode": "keep", "ids": ["all"]}, False),
+        ({"mode": "keep", "to": {"nme": "Ann"}}, False),
+    ],
+)
+def test_a_written_call_has_to_fit_the_whole_schema(given: dict[str, Any], made: bool) -> None:  # noqa: FBT001
+    """Nobody but the schema vouches for a call that did not come through the interface."""
+    mending = Mending([{"name": "clean", "parameters": MODES}])
+    mending.start()
+    step = mending.reply(Reply(json.dumps({"name": "clean", "arguments": given})))
+    assert isinstance(step, Done if made else Ask)
+
+
+def test_an_example_of_no_arguments_is_left_out() -> None:
+    """`{}` says nothing, and would come back as an empty reply."""
+    mending = Mending([{"name": "now", "parameters": {"type": "object", "properties": {}}}])
+    mending.start()
+    step = mending.reply(Reply("I will call now."))
+    assert isinstance(step, Ask)
+    assert "{" not in step.messages[-1].content
+
+
+def test_a_refused_schema_costs_no_retry() -> None:
+    """Who repeats a reply that it was never asked about in words is asked in words."""
+    mending = Mending(TOOLS, can_constrain=True)
+    mending.start("Where is Oslo?", after_tool_result=True)
+    told = Reply("I will search for it.")
+    assert mending.reply(told).schema is not None  # type: ignore[union-attr]
+    assert isinstance(mending.raised(TypeError("unexpected argument 'response_format'")), Ask)
+    assert isinstance(mending.reply(told), Ask)
+    assert isinstance(mending.reply(told), GaveUp)
 
 
 def test_which_written_calls_are_made() -> None:

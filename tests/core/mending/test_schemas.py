@@ -144,6 +144,10 @@ def test_the_same_result_twice_asks_for_the_answer() -> None:
         (ValueError("something else"), False),
         (RuntimeError("response_format is not supported"), True),
         (ConnectionError("reset by peer"), False),
+        (ConnectionError("upstream closed: invalid chunk format"), False),
+        (ValueError("unsupported format: json"), True),
+        (TypeError("got an unexpected keyword argument 'format'"), True),
+        (type("GraphBubbleUp", (Exception,), {})("In which response_format?"), False),
     ],
 )
 def test_who_takes_no_schema(error: Exception, refused: bool) -> None:  # noqa: FBT001
