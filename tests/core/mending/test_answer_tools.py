@@ -352,6 +352,7 @@ def test_a_written_call_of_an_unknown_tool_in_any_dialect(written: str) -> None:
         'A call of theirs: {"name": "find", "arguments": {"q": "Oslo"}}',
         '{"name": "find", "arguments": {"q": "Oslo"}} is what they send.',
         "Note: it is in Norway.",
+        'Sure: {"name": "find", "arguments": {"q": "Oslo"}}',
     ],
 )
 def test_what_only_looks_like_an_unknown_tool(said: str) -> None:
