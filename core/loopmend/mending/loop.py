@@ -43,6 +43,7 @@ __all__ = ["Mending"]
 _QUIET: Final = ReadingConfig(detect_signals=False)
 _ANY: Final = Schema(None, {})
 _SILENT: Final = f"{mistake_in_words(FailurePattern.EMPTY)} "
+_NOTHING_SAID: Final = Quotations()
 _NO_CALL: Final = Failure(FailurePattern.NO_ACTION, "The reply calls no tool.", (0, 0))
 
 
@@ -110,7 +111,7 @@ class Mending:
         self._answer_label = answer_label
         self._new_id = new_id
         self._question = ""
-        self._quotations = Quotations()
+        self._quotations = _NOTHING_SAID
         self._after_result = False
         self._silent = False
         self._attempt = 0
@@ -148,7 +149,8 @@ class Mending:
             names = () if self.tools is None else self.tools.tools
             self._quotations = Quotations(question, names, conversation)
             # Who may only call or answer under a schema would call what the user wants to see.
-            self.can_constrain = self.can_constrain and not (self._quotations.wanted or holds_more)
+            if self.can_constrain and (holds_more or self._quotations.wanted):
+                self.can_constrain = False
         self._constraining = self.policy.constrain == "always" and self.can_constrain
         return Ask(schema=self._schema())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, Final
 
 from loopmend._repr import written
@@ -41,9 +42,13 @@ class Quotations:
         tools: Collection[str] = (),
         conversation: Iterable[Message] = (),
     ) -> None:
-        self.wanted = asks_to_see(question, tools)
-        """Whether the user asks to see a call."""
+        self._asked = question, tools
         self._conversation = conversation
+
+    @cached_property
+    def wanted(self) -> bool:
+        """Whether the user asks to see a call."""
+        return asks_to_see(*self._asked)
 
     def hold(self, turn: Turn) -> bool:
         """Tell whether a turn is to be looked at: all of it, or a call that somebody else wrote."""
