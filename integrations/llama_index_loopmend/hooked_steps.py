@@ -125,9 +125,9 @@ class HookedSteps(_Agent):
     @override
     async def finalize(self, ctx: Context, output: AgentOutput, memory: BaseMemory) -> AgentOutput:
         """Finish with the parsed answer, and leave nothing behind."""
+        acts = any(hook.acts for hook in self.hooks)
         pad = scratchpad_of(self)
-        key = pad.key or ""
-        react = pad.form == "react" and any(hook.acts for hook in self.hooks)
+        key, react = pad.key or "", acts and pad.form == "react"
         held = list(await ctx.store.get(key, default=[])) if react else []
         done = await super().finalize(ctx, output, memory)  # type: ignore[safe-super] # as above
         last = held[-1] if held else None
@@ -195,7 +195,8 @@ async def _taken(now: AgentStep, take: Any) -> AgentOutput:
     notes: list[str] = []
     decision: Any = await _before(now, notes)
     if isinstance(decision, AskAgain):
-        messages = told(now.messages, notes, apart=now.form != "native")
+        native = now.form == "native"
+        messages = told(now.messages, notes, apart=not native) if notes else now.messages
         decision = await _asked(now, decision, messages, take)
     if isinstance(decision, Answer):
         return await _answer(now, decision)
@@ -232,7 +233,7 @@ async def _asked(
         for _ in range(_MOST_ASKED):
             now.decoded = ask.schema is not None
             # Where the agent keeps no scratchpad, what is added stands beside the question.
-            beside = [*messages, *shown] if now.pad.key is None else messages
+            beside = [*messages, *(shown if now.pad.key is None else ())]
             asked: Awaitable[AgentOutput] = (
                 take(now.ctx, beside, now.tools, now.memory)
                 if not now.decoded

@@ -211,8 +211,6 @@ def told(
     >>> [m.content for m in told([ChatMessage(content="hi")], ["Vary."], apart=False)]
     ['Vary.', 'hi']
     """
-    if not texts:
-        return list(messages)
     words = "\n\n".join(texts)
     first, rest = ChatMessage(role=MessageRole.SYSTEM, content=""), list(messages)
     if rest and rest[0].role == MessageRole.SYSTEM:

@@ -32,9 +32,9 @@ class StepTools(Toolbox):
     """The tools that an agent has at a step."""
 
     def __init__(self, tools: Sequence[Any]) -> None:
-        super().__init__(tool_specs(tools))
         self.mcp = any(map(_is_mcp, tools))
         """Whether some are of an MCP server."""
+        super().__init__([spec for spec in map(tool_spec, tools) if spec is not None])
 
 
 def tool_specs(tools: Iterable[Any]) -> list[ToolSpec]:

@@ -103,7 +103,10 @@ class AgentStep:
         """The calls of this run with their results, oldest first."""
         self.toolbox = cached_toolbox(tools)
         """The available tools, as the core knows them."""
-        self.roster = _roster(self.toolbox.tools.get(HANDOFF), self.agent_name, stored)
+        over: Any = self.toolbox.tools.get(HANDOFF)
+        self.roster: Mapping[str, str] = (
+            {} if over is None else _roster(over, self.agent_name, stored)
+        )
         """What each agent does that this one may hand over to, by name."""
         self.pad = scratchpad_of(agent)
         """How the agent keeps what it did."""
@@ -126,6 +129,7 @@ class AgentStep:
     def facts(self) -> Facts:
         """Return what is known without asking anybody."""
         failing = takewhile(lambda call: call.tool_output.is_error, reversed(self.results))
+        failures = sum(1 for _ in failing)
         issue, streak = self.notes.issue
         said = self.state.get("authority")
         return Facts(
@@ -135,7 +139,7 @@ class AgentStep:
             protocol_issue=issue,
             issue_streak=streak,
             best_score=best_score(self.results) if self.results else None,
-            failures_in_a_row=sum(1 for _ in failing),
+            failures_in_a_row=failures,
             authority=None if said is None else str(said),
         )
 
@@ -184,8 +188,8 @@ class AgentStep:
         What a run that failed left behind, its reasoning and its calls, is taken away, unless the
         hooks only look on.
         """
-        self.notes.begin(_last_runs.get(self.memory))
         acts = any(hook.acts for hook in self.agent.hooks)
+        self.notes.begin(_last_runs.get(self.memory))
         if acts and self.held:
             self.held = []
             await self.put([])
@@ -206,10 +210,8 @@ class AgentStep:
             await self.ctx.store.set(COUNT, (self.max_iterations or 0) - 2)
 
 
-def _roster(tool: Any, agent: str, stored: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return what each agent does that one may hand over to; none where there is no tool for it."""
-    if tool is None:
-        return {}
+def _roster(tool: Any, agent: str, stored: Mapping[str, Any]) -> dict[str, str]:
+    """Return what each agent does that one may hand over to with a tool."""
     allowed = (stored.get("can_handoff_to") or {}).get(agent)
     does = agents_in(tool.description or "")
     return {

@@ -183,8 +183,8 @@ class Mending:
         return None
 
     def _judged(self, reply: Reply, read: Turn | None) -> Step:
-        turn = read
-        if turn is None or self._constraining or reply.error or is_unusual(reply.finish_reason):
+        turn, reason = read, reply.finish_reason
+        if turn is None or self._constraining or reply.error or (reason and is_unusual(reason)):
             turn = self._read(reply)
         if turn.failure is None:
             return self._done(reply, turn)

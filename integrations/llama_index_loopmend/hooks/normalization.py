@@ -138,8 +138,9 @@ class NormalizationHook(StepHook):
             return self._again(step, verdict, reply)
         if isinstance(verdict, GaveUp):
             return self._given_up(step, verdict, output)
+        made = None if verdict is None else await _accepted(step, output, reply, verdict)
         step.notes.note_issue(None)
-        return None if verdict is None else await _accepted(step, output, reply, verdict)
+        return made
 
     @override
     def failed(self, step: AgentStep, error: BaseException) -> AskAgain | Answer | None:
@@ -222,20 +223,15 @@ def mending_of(step: AgentStep, policy: RetryPolicy) -> tuple[Mending, Ask]:
     can = bool(policy.constrain) and (native or not _has_own_say(step.agent))
     can = can and takes_schema(step.agent.llm)
     config = REACT_READING if step.form == "react" else _QUIET
-    mending = Mending(
-        *(step.toolbox, step.form),
-        policy=policy,
-        config=config,
-        can_constrain=can,
-        answer_label="Answer",
-    )
-    asked = mending.start(
+    after_result = step.pad.after_result(step.held)
+    how: dict[str, Any] = {"policy": policy, "config": config, "can_constrain": can}
+    mending = Mending(step.toolbox, step.form, answer_label="Answer", **how)
+    return mending, mending.start(
         step.user_text,
-        after_tool_result=step.pad.after_result(step.held),
+        after_tool_result=after_result,
         holds_more=can and has_media([*step.messages, *step.held]),
         conversation=_said_before(step),
     )
-    return mending, asked
 
 
 def _said_before(step: AgentStep) -> Iterator[Message]:
@@ -245,11 +241,7 @@ def _said_before(step: AgentStep) -> Iterator[Message]:
 
 
 def _has_own_say(agent: Any) -> bool:
-    """Tell whether someone put in a parser, or an agent, of their own: what it refuses is refused.
-
-    >>> _has_own_say(object())
-    True
-    """
+    """Tell whether someone put in a parser, or an agent, of their own: what it refuses is refused."""
     return type(getattr(agent, "output_parser", None)) not in _OWN_PARSERS
 
 
@@ -259,7 +251,9 @@ def is_fine(step: AgentStep, output: AgentOutput, reply: Reply, read: Turn | Non
         return False
     if step.form == "native":
         return is_clean(reply, step.toolbox)
-    if read is None or read.failure is not None or is_unusual(reply.finish_reason):
+    if read is None or read.failure is not None:
+        return False
+    if reply.finish_reason and is_unusual(reply.finish_reason):
         return False
     return made_of(step, Done(read), output) is None
 
@@ -311,8 +305,10 @@ def _run_into_error(verdict: GaveUp, output: AgentOutput) -> AgentOutput | None:
     failure = verdict.failure
     if not verdict.runs_into_error:
         return None
-    if output.tool_calls or not output.retry_messages or failure.tool is None:
-        return output if output.tool_calls else None
+    if output.tool_calls:
+        return output
+    if not output.retry_messages or failure.tool is None:
+        return None
     given = {} if failure.call is None else failure.call.arguments
     return output_like(output, output.response, [selection(failure.tool, given)])
 
