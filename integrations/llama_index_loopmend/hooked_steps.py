@@ -40,7 +40,6 @@ from llama_index_loopmend.messages import (
 )
 from llama_index_loopmend.parsers import reading
 from llama_index_loopmend.steps import (
-    ASKED,
     COUNT,
     ENDED,
     HANDOFF,
@@ -167,12 +166,13 @@ def ending(output: AgentOutput, agent: Any, workflow: Any = None) -> Iterator[An
     # The workflow's schema comes first.
     own = own if own.output_cls or own.structured_output_fn else agent
     wanted = {"output_cls": own.output_cls, "structured_output_fn": own.structured_output_fn}
-    if not any(wanted.values()):
+    mends = next((hook for hook in agent.hooks if isinstance(hook, NormalizationHook)), None)
+    is_ours = output.get(OWN_WORDS)
+    if not any(wanted.values()) or not (mends or is_ours):
         yield workflow or agent
         return
-    mends = next((hook for hook in agent.hooks if isinstance(hook, NormalizationHook)), None)
     llm: Any = None
-    if output.get(OWN_WORDS):
+    if is_ours:
         wanted = dict.fromkeys(wanted)
     elif mends is not None:
         retries, constrain = mends.policy.max_retries, mends.policy.constrain
@@ -319,7 +319,6 @@ async def _answer(now: AgentStep, answer: Answer) -> AgentOutput:
     said = ChatMessage(role=MessageRole.ASSISTANT, content=answer.text)
     output = AgentOutput(response=said, current_agent_name=now.agent_name)
     output[ENDED] = answer.reason.value
-    output[ASKED] = now.user_text
     if answer.reason in _UNSAID:
         output[OWN_WORDS] = True
     return await _noted(now, output, now.pad.entries(output, ""))

@@ -23,8 +23,6 @@ from loopmend.mending import Form
 
 __all__ = ["AgentStep"]
 
-ASKED: Final = "asked"
-"""Where an `AgentOutput` that no model was asked for tells the user's message."""
 ENDED: Final = "loopmend_ended"
 """Where an `AgentOutput` tells why loopmend, not the model, ended the run."""
 PLAN: Final = "loopmend_plan"

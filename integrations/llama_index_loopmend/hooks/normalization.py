@@ -241,7 +241,7 @@ def _said_before(step: AgentStep) -> Iterator[Message]:
 
 
 def _has_own_say(agent: Any) -> bool:
-    """Tell whether someone put in a parser, or an agent, of their own: what it refuses is refused."""
+    """Tell whether an agent has a parser of somebody's own: what it refuses is refused."""
     return type(getattr(agent, "output_parser", None)) not in _OWN_PARSERS
 
 
