@@ -51,7 +51,7 @@ from llama_index_loopmend.steps import (
 )
 from llama_index_loopmend.structured_llms import with_parsing_retry
 from loopmend import StopReason
-from loopmend.mending import Message, constrained
+from loopmend.mending import constrained
 
 if TYPE_CHECKING:
     _Agent = BaseWorkflowAgent
@@ -166,7 +166,7 @@ def ending(output: AgentOutput, agent: Any, workflow: Any = None) -> Iterator[An
     # The workflow's schema comes first.
     own = own if own.output_cls or own.structured_output_fn else agent
     wanted = {"output_cls": own.output_cls, "structured_output_fn": own.structured_output_fn}
-    mends = next((hook for hook in agent.hooks if isinstance(hook, NormalizationHook)), None)
+    mends: Any = next((hook for hook in agent.hooks if isinstance(hook, NormalizationHook)), None)
     is_ours = output.get(OWN_WORDS)
     if not any(wanted.values()) or not (mends or is_ours):
         yield workflow or agent
@@ -174,7 +174,7 @@ def ending(output: AgentOutput, agent: Any, workflow: Any = None) -> Iterator[An
     llm: Any = None
     if is_ours:
         wanted = dict.fromkeys(wanted)
-    elif mends is not None:
+    else:
         retries, constrain = mends.policy.max_retries, mends.policy.constrain
         llm = with_parsing_retry(agent.llm, max_retries=retries, constrain=constrain)
     like = agent.model_copy(update={**wanted, "llm": llm or agent.llm})
@@ -186,7 +186,7 @@ def ending(output: AgentOutput, agent: Any, workflow: Any = None) -> Iterator[An
         yield like
     finally:
         error = getattr(llm, "failed", None)
-        if error is not None and mends is not None and mends.on_failure == "raise":
+        if error is not None and mends.on_failure == "raise":
             raise error
 
 
@@ -253,8 +253,7 @@ async def _asked(
             if not isinstance(decision, AskAgain):
                 return decision
             ask = decision
-            words = [now.pad.correction(ask.words)] if ask.words else []
-            shown = [*chat_messages(ask.shown), *words]
+            shown = now.pad.again(ask.messages)
             await now.put([*now.held, *shown])
     except BaseException:
         # What was asked, refused or not, is no part of the run.
@@ -269,8 +268,7 @@ async def _asked(
 
 async def _decoded(now: AgentStep, messages: list[ChatMessage], ask: AskAgain) -> AgentOutput:
     """Ask the model without its agent; nothing is noted in the scratchpad."""
-    words = [Message("user", ask.words)] if ask.words else []
-    whole = [*core_messages(messages), *now.pad.core(now.held), *ask.shown, *words]
+    whole = [*core_messages(messages), *now.pad.core(now.held), *ask.messages]
     asked = chat_messages(constrained(whole, now.toolbox))
     now.ctx.write_event_to_stream(AgentInput(input=asked, current_agent_name=now.agent_name))
     llm = now.agent.llm

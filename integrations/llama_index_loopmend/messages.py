@@ -230,9 +230,9 @@ class Scratchpad:
         self.form = form
         """How the agent asks for calls."""
 
-    def correction(self, words: str) -> Any:
-        """Return the entry of what the model is told when it is asked again."""
-        return ChatMessage(role=MessageRole.USER, content=words)
+    def again(self, messages: Sequence[Message]) -> list[Any]:
+        """Return the entries of what the model is told when it is asked again."""
+        return chat_messages(messages)
 
     def entries(self, output: AgentOutput, thought: str) -> list[Any]:  # noqa: ARG002 - others do
         """Return what the agent would have noted of an output."""
@@ -270,8 +270,10 @@ class ReasoningPad(Scratchpad):
     """Reasoning steps, as `ReActAgent` keeps them."""
 
     @override
-    def correction(self, words: str) -> Any:
-        return _CorrectionStep(observation=words)
+    def again(self, messages: Sequence[Message]) -> list[Any]:
+        """Return corrections; steps of reasoning have no place for a reply that was refused."""
+        told = (message.content for message in messages if message.role != "assistant")
+        return [_CorrectionStep(observation=words) for words in told]
 
     @override
     def entries(self, output: AgentOutput, thought: str) -> list[Any]:

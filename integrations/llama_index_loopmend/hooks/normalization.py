@@ -122,8 +122,7 @@ class NormalizationHook(StepHook):
             step.reading = Reading(step.toolbox)
         if self.policy.constrain != "always":
             return None
-        step.local[self], first = mending_of(step, self.policy)
-        return Proceed(schema=first.schema)
+        return Proceed(schema=self._mending(step)[1].schema)
 
     @override
     async def after(self, step: AgentStep, output: AgentOutput) -> After:
@@ -133,7 +132,7 @@ class NormalizationHook(StepHook):
         if self not in step.local and is_fine(step, output, reply, read):
             step.notes.note_issue(None)
             return None
-        verdict = judged(step, self._mending(step), output, reply, read)
+        verdict = judged(step, self._mending(step)[0], output, reply, read)
         if isinstance(verdict, Ask):
             return self._again(step, verdict, reply)
         if isinstance(verdict, GaveUp):
@@ -155,9 +154,9 @@ class NormalizationHook(StepHook):
             # the parser has seen the reply, so that no two are known to be the same.
             failure = Failure(_MALFORMED, f"The parser refused the reply: {error}", (0, 0))
             words = f"Your last reply could not be used: {error}"
-            verdict: Any = self._mending(step).refuse(unseen, failure, words)
+            verdict: Any = self._mending(step)[0].refuse(unseen, failure, words)
         else:
-            verdict = self._mending(step).raised(error)
+            verdict = self._mending(step)[0].raised(error)
         if isinstance(verdict, Ask):
             return self._again(step, verdict, unseen)
         if not isinstance(verdict, GaveUp):
@@ -167,23 +166,19 @@ class NormalizationHook(StepHook):
         made = self._given_up(step, verdict, output).output or output
         return Answer(made.response.content or "", StopReason.PARSE_FAIL)
 
-    def _mending(self, step: AgentStep) -> Mending:
-        """Return the mending of a step, made when it is needed: most replies are fine."""
+    def _mending(self, step: AgentStep) -> tuple[Mending, Ask]:
+        """Return the mending of a step, made when it is needed, and what it asks at first."""
         if self not in step.local:
             # Who did not take two corrections in this turn will not take two more at each step.
             gave_up = step.notes.turn.get(_GAVE_UP)
             policy = replace(self.policy, max_retries=0) if gave_up else self.policy
-            step.local[self], _ = mending_of(step, policy)
-        made: Mending = step.local[self]
-        return made
+            step.local[self] = mending_of(step, policy)
+        return step.local[self]  # type: ignore[no-any-return] # just made
 
     def _again(self, step: AgentStep, ask: Ask, reply: Reply) -> AskAgain:
         if ask.retry is not None:  # otherwise why is known from before
-            _tell(step, reply.text, self._mending(step).refused[-1], "retry", ask.retry)
-        *shown, last = ask.messages or (Message("user"),)
-        if last.role == "tool":  # the answer to a call that it sees says what was wrong
-            return AskAgain(schema=ask.schema, shown=ask.messages)
-        return AskAgain(last.content, ask.schema, tuple(shown))
+            _tell(step, reply.text, self._mending(step)[0].refused[-1], "retry", ask.retry)
+        return AskAgain(schema=ask.schema, shown=ask.messages)
 
     def _given_up(self, step: AgentStep, verdict: GaveUp, output: AgentOutput) -> Accept:
         """Return what can still be used of a reply, or words that say why nothing can."""

@@ -137,7 +137,8 @@ def test_a_value_that_is_no_object_is_named() -> None:
 def test_reasoning_steps() -> None:
     """A correction is shown as the user's words and does not end a run."""
     pad = ReasoningPad("current_reasoning")
-    correction = pad.correction("Do it again.")
+    refused, words = Message("assistant", "Hm."), Message("user", "Do it again.")
+    (correction,) = pad.again([refused, words])
     assert (correction.get_content(), correction.is_done) == ("Do it again.", False)
     assert pad.after_result([ObservationReasoningStep(observation="3")]) is False
     pending = JsonActionStep(thought="t", action="add", action_input={})
