@@ -41,7 +41,6 @@ def _adapt(agent: Any) -> None:
     given = _PARSER in agent.model_fields_set
     if mended and _PARSER in type(agent).model_fields and not given:
         agent.output_parser = TolerantReActOutputParser()
-        agent.model_fields_set.discard(_PARSER)
 
 
 class PlannedReActAgent(HookedSteps, ReActAgent):
