@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from loopmend.mending.value_replies import read_value_reply
     from loopmend.planning.conduct import Mode
     from loopmend.planning.conversation import observe_messages
-    from loopmend.planning.facts import best_similarity
+    from loopmend.planning.facts import Facts, best_similarity
     from loopmend.planning.notes import Issue, Notes
     from loopmend.planning.step_planner import Match, StepPlanner
     from loopmend.reading.loose_react import read_react
@@ -41,7 +41,7 @@ _HELD = {
     "loopmend.mending.value_replies": "read_value_reply",
     "loopmend.planning.conduct": "Mode",
     "loopmend.planning.conversation": "observe_messages",
-    "loopmend.planning.facts": "best_similarity",
+    "loopmend.planning.facts": "Facts best_similarity",
     "loopmend.planning.notes": "Issue Notes",
     "loopmend.planning.step_planner": "Match StepPlanner",
     "loopmend.reading.loose_react": "read_react",
@@ -62,6 +62,7 @@ __all__ = [
     "Beside",
     "Breaker",
     "CircuitBreaker",
+    "Facts",
     "Finish",
     "Issue",
     "KeptTraces",

@@ -18,7 +18,7 @@ from llama_index.core.workflow import Context, Workflow, step
 from pydantic import model_validator
 from typing_extensions import Self, override
 
-from llama_index_loopmend.hooked_steps import Ending, HookedSteps, Parsed, default_hooks
+from llama_index_loopmend.hooked_steps import HookedSteps, Parsed, default_hooks, ending
 from llama_index_loopmend.hooks.normalization import NormalizationHook
 from llama_index_loopmend.hooks.protocol import StepHook
 from llama_index_loopmend.parsers import TolerantReActOutputParser
@@ -41,7 +41,6 @@ def _adapt(agent: Any) -> None:
     given = _PARSER in agent.model_fields_set
     if mended and _PARSER in type(agent).model_fields and not given:
         agent.output_parser = TolerantReActOutputParser()
-        agent.model_fields_set.discard(_PARSER)
 
 
 class PlannedReActAgent(HookedSteps, ReActAgent):
@@ -177,6 +176,5 @@ class PlannedAgentWorkflow(AgentWorkflow):
     @override
     async def parse_agent_output(self, ctx: Context, ev: AgentOutput) -> Parsed:
         """Go on from an output; if a hook blocked the step, its answer is final."""
-        ending = Ending(self.agents[ev.current_agent_name], ev, self)
-        go_on = super(PlannedAgentWorkflow, ending.workflow).parse_agent_output
-        return await ending.reached(go_on(ctx, ev))
+        with ending(ev, self.agents[ev.current_agent_name], self) as like:
+            return await super(PlannedAgentWorkflow, like).parse_agent_output(ctx, ev)  # type: ignore[no-any-return]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Union
 
@@ -29,11 +30,16 @@ from llama_index_loopmend.hooks.protocol import (
     StepHook,
 )
 from llama_index_loopmend.mending import decoding_arguments
-from llama_index_loopmend.messages import calling, chat_messages, core_messages, selection, told
+from llama_index_loopmend.messages import (
+    calling,
+    chat_messages,
+    core_messages,
+    scratchpad_of,
+    selection,
+    told,
+)
 from llama_index_loopmend.parsers import reading
-from llama_index_loopmend.scratchpads import scratchpad_of
 from llama_index_loopmend.steps import (
-    ASKED,
     COUNT,
     ENDED,
     HANDOFF,
@@ -45,14 +51,14 @@ from llama_index_loopmend.steps import (
 )
 from llama_index_loopmend.structured_llms import with_parsing_retry
 from loopmend import StopReason
-from loopmend.mending import Message, constrained
+from loopmend.mending import constrained
 
 if TYPE_CHECKING:
     _Agent = BaseWorkflowAgent
 else:
     _Agent = object
 
-__all__ = ["HookedSteps", "default_hooks"]
+__all__ = ["HookedSteps", "default_hooks", "ending"]
 
 Parsed = Union[StopEvent, AgentInput, ToolCall, None]
 """What LlamaIndex goes on with after an output."""
@@ -99,19 +105,11 @@ class HookedSteps(_Agent):
     ) -> AgentOutput:
         """Take a step as the hooks say."""
         stored = dict((await ctx.store.get_state()).items())
-        now = AgentStep(self, ctx, llm_input, tools, memory, stored, self.hooks)
+        now = AgentStep(self, ctx, llm_input, tools, memory, stored)
         if stored.get(COUNT) == 0:
             await now.begin()
-        take = super().take_step  # type: ignore[safe-super] # the agent class comes next
         try:
-            decision: Any = await _before(now)
-            if isinstance(decision, AskAgain):
-                decision = await _asked(now, decision, take)
-            output: AgentOutput = decision
-            if isinstance(decision, Answer):
-                output = await _answer(now, decision)
-            elif isinstance(decision, HandOver):
-                output = await _hand_over(now, decision)
+            output = await _taken(now, super().take_step)  # type: ignore[safe-super] # the agent's
         except BaseException as error:
             if now.refused:
                 vars(error)[REFUSED] = now.refused  # some do not let themselves be assigned to
@@ -126,9 +124,9 @@ class HookedSteps(_Agent):
     @override
     async def finalize(self, ctx: Context, output: AgentOutput, memory: BaseMemory) -> AgentOutput:
         """Finish with the parsed answer, and leave nothing behind."""
+        acts = any(hook.acts for hook in self.hooks)
         pad = scratchpad_of(self)
-        key = pad.key or ""
-        react = pad.form == "react" and any(hook.acts for hook in self.hooks)
+        key, react = pad.key or "", acts and pad.form == "react"
         held = list(await ctx.store.get(key, default=[])) if react else []
         done = await super().finalize(ctx, output, memory)  # type: ignore[safe-super] # as above
         last = held[-1] if held else None
@@ -153,72 +151,80 @@ class HookedSteps(_Agent):
         if ev.tool_calls:  # it goes on, as after most steps
             parsed: Parsed = await super().parse_agent_output(ctx, ev)
             return parsed
-        ending = Ending(self, ev)
-        go_on = super(HookedSteps, ending.agent).parse_agent_output
-        return await ending.reached(go_on(ctx, ev))
+        with ending(ev, self) as like:
+            return await super(HookedSteps, like).parse_agent_output(ctx, ev)  # type: ignore[no-any-return]
 
 
-class Ending:
-    """How LlamaIndex ends a run: with a model that is asked again for a value of the schema.
+@contextmanager
+def ending(output: AgentOutput, agent: Any, workflow: Any = None) -> Iterator[Any]:
+    """Yield who ends a run: like the agent or its workflow, but for what fills in a schema.
 
-    What loopmend wrote in the model's place is no answer: nobody is asked to structure it.
+    A model that gives no value of the schema may try again. What loopmend wrote in the model's
+    place is no answer: nobody is asked to structure it.
     """
-
-    def __init__(self, agent: Any, output: AgentOutput, workflow: Any = None) -> None:
-        own: Any = workflow or agent
-        wanted = own.output_cls or own.structured_output_fn  # the workflow's comes first
-        own = own if wanted else agent
-        self._llm: Any = None
-        self.agent = agent
-        """The agent, or one that is like it but for what ends the run."""
-        self.workflow = workflow
-        """The workflow, or one that is like it."""
-        mends = next((hook for hook in agent.hooks if isinstance(hook, NormalizationHook)), None)
-        self._raises = mends is not None and mends.on_failure == "raise"
-        changes: dict[str, Any] = {}
-        if output.get(OWN_WORDS):
-            changes = {"output_cls": None, "structured_output_fn": None}
-        elif mends is not None and own.output_cls is not None:
-            policy = mends.policy
-            changes["llm"] = self._llm = with_parsing_retry(
-                agent.llm, max_retries=policy.max_retries, constrain=policy.constrain
-            )
-        if not changes or not (own.output_cls or own.structured_output_fn):
-            return
-        self.agent = agent.model_copy(update=changes)
-        if workflow is not None:
-            self.workflow = copy(workflow)  # it has no model of its own that could be in the way
-            # Older workflows do not look at what their agents want.
-            wants = {"output_cls": own.output_cls, "structured_output_fn": own.structured_output_fn}
-            agents = {**workflow.agents, agent.name: self.agent}
-            vars(self.workflow).update({**wants, **changes}, agents=agents)
-
-    async def reached(self, parsed: Awaitable[Parsed]) -> Parsed:
-        """Return what LlamaIndex goes on with, or raise what it only warns of, if wanted."""
-        try:
-            return await parsed
-        finally:
-            error = getattr(self._llm, "failed", None)
-            if self._raises and error is not None:
-                raise error
+    own = workflow or agent
+    # The workflow's schema comes first.
+    own = own if own.output_cls or own.structured_output_fn else agent
+    wanted = {"output_cls": own.output_cls, "structured_output_fn": own.structured_output_fn}
+    mends: Any = next((hook for hook in agent.hooks if isinstance(hook, NormalizationHook)), None)
+    is_ours = output.get(OWN_WORDS)
+    if not any(wanted.values()) or not (mends or is_ours):
+        yield workflow or agent
+        return
+    llm: Any = None
+    if is_ours:
+        wanted = dict.fromkeys(wanted)
+    else:
+        retries, constrain = mends.policy.max_retries, mends.policy.constrain
+        llm = with_parsing_retry(agent.llm, max_retries=retries, constrain=constrain)
+    like = agent.model_copy(update={**wanted, "llm": llm or agent.llm})
+    if workflow is not None:
+        agents, like = {**workflow.agents, agent.name: like}, copy(workflow)
+        # Older workflows do not look at what their agents want.
+        vars(like).update(wanted, agents=agents)
+    try:
+        yield like
+    finally:
+        error = getattr(llm, "failed", None)
+        if error is not None and mends.on_failure == "raise":
+            raise error
 
 
-async def _before(now: AgentStep) -> AskAgain | Answer | HandOver:
-    """Return what the hooks want to be done: what to ask at first, if nothing else."""
+async def _taken(now: AgentStep, take: Any) -> AgentOutput:
+    """Take a step as the hooks say."""
+    notes: list[str] = []
+    decision: Any = await _before(now, notes)
+    if isinstance(decision, AskAgain):
+        native = now.form == "native"
+        messages = told(now.messages, notes, apart=not native) if notes else now.messages
+        decision = await _asked(now, decision, messages, take)
+    if isinstance(decision, Answer):
+        return await _answer(now, decision)
+    if isinstance(decision, HandOver):
+        return await _hand_over(now, decision)
+    return decision  # type: ignore[no-any-return] # an output
+
+
+async def _before(now: AgentStep, notes: list[str]) -> AskAgain | Answer | HandOver:
+    """Return what the hooks want to be done: what to ask at first, if nothing else.
+
+    It adds to `notes` what they tell the model, in the system's name.
+    """
     schema = None
-    for hook in now.hooks:
+    for hook in now.agent.hooks:
         said = await hook.before(now)
         if isinstance(said, Proceed):
-            now.told += said.notes
+            notes += said.notes
             schema = said.schema or schema
         elif said is not None:
             return _checked(hook, "before", said)  # type: ignore[no-any-return]
     return AskAgain(schema=schema)
 
 
-async def _asked(now: AgentStep, ask: AskAgain, take: Any) -> AgentOutput | Answer:
+async def _asked(
+    now: AgentStep, ask: AskAgain, messages: list[ChatMessage], take: Any
+) -> AgentOutput | Answer:
     """Ask the model until the hooks are content with a reply."""
-    messages = told(now.messages, now.told, apart=now.pad.form != "native")
     shown: list[Any] = []
     heard = False
     decision: Decision | None
@@ -227,7 +233,7 @@ async def _asked(now: AgentStep, ask: AskAgain, take: Any) -> AgentOutput | Answ
         for _ in range(_MOST_ASKED):
             now.decoded = ask.schema is not None
             # Where the agent keeps no scratchpad, what is added stands beside the question.
-            beside = [*messages, *shown] if now.pad.key is None else messages
+            beside = [*messages, *(shown if now.pad.key is None else ())]
             asked: Awaitable[AgentOutput] = (
                 take(now.ctx, beside, now.tools, now.memory)
                 if not now.decoded
@@ -241,14 +247,13 @@ async def _asked(now: AgentStep, ask: AskAgain, take: Any) -> AgentOutput | Answ
                     raise
             else:
                 heard = True
-                for hook in now.hooks:
+                for hook in now.agent.hooks:
                     hook.heard(now, output)
                 decision = await _judged(now, output, shown)
             if not isinstance(decision, AskAgain):
                 return decision
             ask = decision
-            words = [now.pad.correction(ask.words)] if ask.words else []
-            shown = [*chat_messages(ask.shown), *words]
+            shown = now.pad.again(ask.messages)
             await now.put([*now.held, *shown])
     except BaseException:
         # What was asked, refused or not, is no part of the run.
@@ -263,10 +268,9 @@ async def _asked(now: AgentStep, ask: AskAgain, take: Any) -> AgentOutput | Answ
 
 async def _decoded(now: AgentStep, messages: list[ChatMessage], ask: AskAgain) -> AgentOutput:
     """Ask the model without its agent; nothing is noted in the scratchpad."""
-    words = [Message("user", ask.words)] if ask.words else []
-    whole = [*core_messages(messages), *now.pad.core(now.held), *ask.shown, *words]
+    whole = [*core_messages(messages), *now.pad.core(now.held), *ask.messages]
     asked = chat_messages(constrained(whole, now.toolbox))
-    now.tell(AgentInput(input=asked, current_agent_name=now.agent_name))
+    now.ctx.write_event_to_stream(AgentInput(input=asked, current_agent_name=now.agent_name))
     llm = now.agent.llm
     response = await llm.achat(asked, **decoding_arguments(llm, ask.schema or {}) or {})
     raw = response.raw.model_dump() if isinstance(response.raw, BaseModel) else response.raw
@@ -275,7 +279,7 @@ async def _decoded(now: AgentStep, messages: list[ChatMessage], ask: AskAgain) -
 
 def _failed(now: AgentStep, error: BaseException) -> AskAgain | Answer | None:
     """Return what the first hook wants to be done about an exception; all are told of it."""
-    told = [(hook, hook.failed(now, error)) for hook in now.hooks]
+    told = [(hook, hook.failed(now, error)) for hook in now.agent.hooks]
     said = [_checked(hook, "failed", each) for hook, each in told if each]
     return said[0] if said else None
 
@@ -283,7 +287,7 @@ def _failed(now: AgentStep, error: BaseException) -> AskAgain | Answer | None:
 async def _judged(now: AgentStep, output: AgentOutput, shown: list[Any]) -> Decision:
     """Return what the hooks make of a reply."""
     entries = None
-    for hook in reversed(now.hooks):
+    for hook in reversed(now.agent.hooks):
         said = await hook.after(now, output)
         if isinstance(said, Accept):
             if said.output is not None:
@@ -294,7 +298,7 @@ async def _judged(now: AgentStep, output: AgentOutput, shown: list[Any]) -> Deci
     if entries is not None:
         await _noted(now, output, entries)
     elif shown and now.pad.key is not None:
-        noted = list(await now.store.get(now.pad.key, default=[]))
+        noted = list(await now.ctx.store.get(now.pad.key, default=[]))
         await now.put([*now.held, *noted[len(now.held) + len(shown) :]])
     return output
 
@@ -313,7 +317,6 @@ async def _answer(now: AgentStep, answer: Answer) -> AgentOutput:
     said = ChatMessage(role=MessageRole.ASSISTANT, content=answer.text)
     output = AgentOutput(response=said, current_agent_name=now.agent_name)
     output[ENDED] = answer.reason.value
-    output[ASKED] = now.user_text
     if answer.reason in _UNSAID:
         output[OWN_WORDS] = True
     return await _noted(now, output, now.pad.entries(output, ""))

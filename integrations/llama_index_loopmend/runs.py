@@ -18,7 +18,7 @@ from workflows.errors import WorkflowCancelledByUser, WorkflowRuntimeError, Work
 from workflows.events import StopEvent
 
 from llama_index_loopmend.messages import question_of
-from llama_index_loopmend.steps import ASKED, ENDED, PLAN, REFUSED
+from llama_index_loopmend.steps import ENDED, PLAN, REFUSED
 from loopmend.adapting import LiveRun, as_data, finish_of, tokens_of, turn_of
 from loopmend.traces import Observation, Step, StopReason, TraceCall, TraceError
 
@@ -104,7 +104,6 @@ class Run(LiveRun):
     def _says(self, output: AgentOutput) -> None:
         for each in output.get(REFUSED) or ():
             self.refuse(**each)
-        self.question = self.question or output.get(ASKED)
         if (plan := output.get(PLAN)) is not None:
             self.plan(plan)
         # A planned agent says why it, and not the model, ended the run.

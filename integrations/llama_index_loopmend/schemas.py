@@ -16,7 +16,7 @@ from loopmend import ToolSpec
 from loopmend.adapting import require_several
 from loopmend.reading import Toolbox
 
-__all__ = ["StepTools", "agents_in", "cached_toolbox", "tool_spec", "tool_specs", "toolbox"]
+__all__ = ["StepTools", "agents_in", "cached_toolbox", "tool_spec", "toolbox"]
 
 _AGENTS: Final = re.compile(r"\{['\"].*['\"]\}", re.DOTALL)
 _MCP: Final = re.compile(r"(?:\A|[._])(?:fast)?mcp(?:\Z|[._])")
@@ -32,25 +32,9 @@ class StepTools(Toolbox):
     """The tools that an agent has at a step."""
 
     def __init__(self, tools: Sequence[Any]) -> None:
-        super().__init__(tool_specs(tools))
         self.mcp = any(map(_is_mcp, tools))
         """Whether some are of an MCP server."""
-
-
-def tool_specs(tools: Iterable[Any]) -> list[ToolSpec]:
-    """Describe tools; those without a name are left out, as no model can call them.
-
-    Raises:
-        TypeError: `tools` is one text or no iterable.
-
-    >>> from llama_index.core.tools import FunctionTool
-    >>> def search(query: str) -> str:
-    ...     '''Search the web.'''
-    >>> [spec.name for spec in tool_specs([FunctionTool.from_defaults(search), "wiki", object()])]
-    ['search', 'wiki']
-    """
-    require_several(tools, "tools", "tools")
-    return [spec for tool in tools if (spec := tool_spec(tool)) is not None]
+        super().__init__(_specs(tools))
 
 
 def tool_spec(tool: Any) -> ToolSpec | None:
@@ -76,12 +60,25 @@ def tool_spec(tool: Any) -> ToolSpec | None:
 
 
 def toolbox(tools: Iterable[Any] | Toolbox) -> Toolbox:
-    """Return what the reader needs to know of tools, made once.
+    """Return what the reader needs to know of tools; no model can call those without a name.
 
     Raises:
         TypeError: `tools` is one text or no iterable.
+
+    >>> from llama_index.core.tools import FunctionTool
+    >>> def search(query: str) -> str:
+    ...     '''Search the web.'''
+    >>> list(toolbox([FunctionTool.from_defaults(search), "wiki", object()]).tools)
+    ['search', 'wiki']
     """
-    return tools if isinstance(tools, Toolbox) else Toolbox(tool_specs(tools))
+    if isinstance(tools, Toolbox):
+        return tools
+    require_several(tools, "tools", "tools")
+    return Toolbox(_specs(tools))
+
+
+def _specs(tools: Iterable[Any]) -> list[ToolSpec]:
+    return [spec for spec in map(tool_spec, tools) if spec is not None]
 
 
 def cached_toolbox(tools: Sequence[Any]) -> StepTools:

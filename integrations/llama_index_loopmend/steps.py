@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cached_property
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
 from typing import Any, Final
 
 from llama_index.core.agent.workflow import ToolCallResult
 from llama_index.core.agent.workflow.agent_context import AgentContext
-from llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent
-from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemory, Memory
+from llama_index.core.schema import NodeWithScore
 from llama_index.core.tools import AsyncBaseTool
-from workflows.events import Event
 
-from llama_index_loopmend.facts import (
-    best_score,
-    failures_in_a_row,
-    found_in_blocks,
-    said_and_answered,
-)
-from llama_index_loopmend.hooks.protocol import StepHook
-from llama_index_loopmend.messages import question_of
+from llama_index_loopmend.messages import has_calls, question_of, scratchpad_of
 from llama_index_loopmend.parsers import Reading
 from llama_index_loopmend.schemas import agents_in, cached_toolbox
-from llama_index_loopmend.scratchpads import scratchpad_of
-from loopmend.adapting import Beside, Issue, Notes
+from loopmend.adapting import Beside, Facts, Issue, Notes, best_similarity
 from loopmend.mending import Form
 
 __all__ = ["AgentStep"]
 
-ASKED: Final = "asked"
-"""Where an `AgentOutput` that no model was asked for tells the user's message."""
 ENDED: Final = "loopmend_ended"
 """Where an `AgentOutput` tells why loopmend, not the model, ended the run."""
 PLAN: Final = "loopmend_plan"
@@ -51,6 +42,10 @@ CALLS: Final = "current_tool_calls"
 NOTES_KEY: Final = "loopmend"
 """The key of the store that holds the notes; nothing else is written there."""
 
+_ANSWER: Final = re.compile(r"(?:\A|\n)\s*Answer:")
+# What `CodeActAgent` writes in the user's name.
+_NOT_SAID: Final = "Result of executing the code given:"
+
 # What went wrong at the end of the last run with a memory, and what hooks keep during a run.
 _last_runs: Final[Beside[Issue]] = Beside()
 _runs: Final[Beside[dict[Any, Any]]] = Beside()
@@ -63,53 +58,33 @@ class AgentStep:
     'A step that is being taken'
     """
 
-    handoff = HANDOFF
-    """The tool to hand over with, should there be one."""
-
     def __init__(  # noqa: PLR0913, PLR0915, PLR0917 - the agent's own signature, and whose step it is
         self,
-        agent: BaseWorkflowAgent,
+        agent: Any,
         ctx: AgentContext,
         messages: list[ChatMessage],
         tools: Sequence[AsyncBaseTool],
         memory: BaseMemory,
         stored: Mapping[str, Any],
-        hooks: Sequence[StepHook] = (),
     ) -> None:
         self.agent = agent
         """Whose step it is."""
         self.agent_name = agent.name
         """The agent's name."""
         self.ctx = ctx
-        self.store = ctx.store
-        """The context's store."""
+        """Where the run keeps its data, and what streams events."""
         self.messages = messages
         """What the model is about to see, without the scratchpad."""
         self.tools = tools
         """The available tools."""
         self.memory = memory
-        self.stored = stored
-        """What the store held at the start of the step."""
-        self.hooks = hooks
-        """Who is asked."""
+        """The conversation's memory."""
         self.notes = Notes(stored.get(NOTES_KEY))
         """What hooks remember from step to step."""
-        self.pad = scratchpad_of(agent)
-        """How the agent keeps what it did."""
-        self.held: list[Any] = list(stored.get(self.pad.key) or ()) if self.pad.key else []
-        """The scratchpad as it was before the step."""
+        self.run: dict[Any, Any] = _runs.kept(ctx.store, dict)
+        """What hooks keep while the run goes on; what has to outlive the process is for `notes`."""
         self.local: dict[Any, Any] = {}
         """What hooks keep until the end of the step."""
-        self.run: dict[Any, Any] = _runs.kept(self.store, dict)
-        """What hooks keep while the run goes on; what has to outlive the process is for `notes`."""
-        self.reading: Reading | None = None
-        """What the agent's own parser reads for a hook."""
-        self.decoded = False
-        """Whether the latest reply was decoded by a schema, so that the agent has not seen it."""
-        self.told: list[str] = []
-        """What hooks tell the model in this step, in the system's name."""
-        self.refused: list[dict[str, str]] = []
-        """The replies that were refused in this step, as a trace tells of them."""
         self.iteration: int = stored.get(COUNT) or 0
         """How many steps this run has taken."""
         self.max_iterations: int | None = stored.get("max_iterations")
@@ -126,68 +101,69 @@ class AgentStep:
         """The calls of this run with their results, oldest first."""
         self.toolbox = cached_toolbox(tools)
         """The available tools, as the core knows them."""
-        self.mcp_tools = self.toolbox.mcp
-        """Whether some are of an MCP server."""
-        self.tool_count = len(tools)
-        """How many there are."""
-        self.about = agent.description
-        """What the agent does."""
-        self.streams = agent.streaming
-        """Whether the model streams."""
-        self.model: object = agent.llm
-        """Whom the agent asks."""
-        self.form: Form = self.pad.form
-        """How the model is asked to write."""
-        self.turn = self.notes.turn
-        """What hooks remember until the user's next message, as plain data."""
-        self.authority: object = self.state.get("authority")
-        """Who the user is, as the workflow's state says."""
-
-    @cached_property
-    def roster(self) -> Mapping[str, str]:
+        over: Any = self.toolbox.tools.get(HANDOFF)
+        self.roster: Mapping[str, str] = (
+            {} if over is None else _roster(over, self.agent_name, stored)
+        )
         """What each agent does that this one may hand over to, by name."""
-        tool = self.toolbox.tools.get(HANDOFF)
-        if tool is None:
-            return {}
-        allowed = (self.stored.get("can_handoff_to") or {}).get(self.agent_name)
-        does = agents_in(tool.description or "")
-        return {
-            name: does.get(name, "")
-            for name in self.stored.get("agents") or ()
-            if name != self.agent_name and (allowed is None or name in allowed)
-        }
+        self.pad = scratchpad_of(agent)
+        """How the agent keeps what it did."""
+        self.held: list[Any] = list(stored.get(self.pad.key) or ()) if self.pad.key else []
+        """The scratchpad as it was before the step."""
+        self.reading: Reading | None = None
+        """What the agent's own parser reads for a hook."""
+        self.decoded = False
+        """Whether the latest reply was decoded by a schema, so that the agent has not seen it."""
+        self.refused: list[dict[str, str]] = []
+        """The replies that were refused in this step, as a trace tells of them."""
+        # The rest is what the planner asks for.
+        self.turn = self.notes.turn
+        self.form: Form = self.pad.form
+        self.model: object = agent.llm
+        self.about: str | None = agent.description
+        self.streams = agent.streaming
+        self.tool_count = len(tools)
 
-    @cached_property
-    def failures_in_a_row(self) -> int:
-        """How many of the latest tool results are errors."""
-        return failures_in_a_row(self.results)
+    def facts(self) -> Facts:
+        """Return what is known without asking anybody."""
+        failing = takewhile(lambda call: call.tool_output.is_error, reversed(self.results))
+        failures = sum(1 for _ in failing)
+        issue, streak = self.notes.issue
+        said = self.state.get("authority")
+        return Facts(
+            tools=self.tool_count - (HANDOFF in self.toolbox.tools),
+            mcp_tools=self.toolbox.mcp,
+            roster=tuple(self.roster),
+            protocol_issue=issue,
+            issue_streak=streak,
+            best_score=best_score(self.results) if self.results else None,
+            failures_in_a_row=failures,
+            authority=None if said is None else str(said),
+        )
 
-    @cached_property
-    def best_score(self) -> float | None:
-        """The best similarity of the latest retrieval."""
-        return best_score(self.results)
-
-    @property
-    def issue(self) -> Issue:
-        """What was wrong with the latest reply, and how often in a row."""
-        return self.notes.issue
-
-    @cached_property
     def window(self) -> int | None:
-        """How many tokens the model can see."""
-        return self.agent.llm.metadata.context_window
+        """Return how many tokens the model can see."""
+        window: int | None = self.agent.llm.metadata.context_window
+        return window
 
-    @property
     def memory_look(self) -> Callable[[], Awaitable[str | None]] | None:
-        """What asks the memory's blocks, if it has some."""
-        memory = self.memory
-        if not isinstance(memory, Memory) or not memory.memory_blocks:
+        """Return what asks the memory's blocks, if it has some."""
+        if not isinstance(self.memory, Memory) or not self.memory.memory_blocks:
             return None
-        return lambda: found_in_blocks(memory, self.user_text, self.shown())
+        return partial(found_in_blocks, self.memory, self.user_text, self.shown())
 
     def conversation(self) -> tuple[list[str], list[str]]:
         """Return what the user said and what was answered, oldest first."""
-        users, replies = said_and_answered(self.messages)
+        users: list[str] = []
+        replies: list[str] = []
+        for message in self.messages:
+            text = message.content or ""
+            if message.role == MessageRole.USER and not text.startswith(_NOT_SAID):
+                users.append(text)
+            elif message.role == MessageRole.ASSISTANT and not has_calls(message):
+                # A ReAct agent writes its reasoning to memory.
+                *before, answer = _ANSWER.split(text)
+                replies.append(answer.strip() if before else text)
         # LlamaIndex writes the workflow's state into the latest message.
         return [*users[:-1], self.user_text], replies
 
@@ -199,18 +175,10 @@ class AgentStep:
         """Return all texts that the model is about to see."""
         return [*self.shown(), *(m.content or "" for m in self.pad.messages(self.held))]
 
-    def refuse(self, text: str, message: str) -> None:
-        """Note a reply that was refused, and why."""
-        self.refused.append({"text": text, "message": message, "agent": self.agent_name})
-
-    def tell(self, event: Event) -> None:
-        """Stream an event; outside of a run nobody sees it."""
-        self.ctx.write_event_to_stream(event)
-
     async def put(self, entries: list[Any]) -> None:
         """Replace the scratchpad, where the agent keeps one."""
         if (key := self.pad.key) is not None:
-            await self.store.set(key, entries)
+            await self.ctx.store.set(key, entries)
 
     async def begin(self) -> None:
         """Begin a turn; a new context goes by the last run with the same memory.
@@ -218,23 +186,64 @@ class AgentStep:
         What a run that failed left behind, its reasoning and its calls, is taken away, unless the
         hooks only look on.
         """
+        acts = any(hook.acts for hook in self.agent.hooks)
         self.notes.begin(_last_runs.get(self.memory))
-        acts = any(hook.acts for hook in self.hooks)
         if acts and self.held:
             self.held = []
             await self.put([])
         if acts and self.results:
             self.results = ()
-            await self.store.set(CALLS, [])
+            await self.ctx.store.set(CALLS, [])
 
     async def remember(self) -> None:
         """Write the notes to the context if there is anything new."""
         if self.notes.issue_changed:
             _last_runs.put(self.memory, self.notes.issue)
         if (new := self.notes.new()) is not None:
-            await self.store.set(NOTES_KEY, new)
+            await self.ctx.store.set(NOTES_KEY, new)
 
     async def count_answer(self) -> None:
         """Let an answer count in the last iteration: LlamaIndex looks at the cap first."""
         if self.is_last:
-            await self.store.set(COUNT, (self.max_iterations or 0) - 2)
+            await self.ctx.store.set(COUNT, (self.max_iterations or 0) - 2)
+
+
+def _roster(tool: Any, agent: str, stored: Mapping[str, Any]) -> dict[str, str]:
+    """Return what each agent does that one may hand over to with a tool."""
+    allowed = (stored.get("can_handoff_to") or {}).get(agent)
+    does = agents_in(tool.description or "")
+    return {
+        name: does.get(name, "")
+        for name in stored.get("agents") or ()
+        if name != agent and (allowed is None or name in allowed)
+    }
+
+
+def best_score(results: Sequence[Any]) -> float | None:
+    """Return the best similarity of the latest retrieval among tool results, if there was one."""
+    for call in reversed(results):
+        # A tool returns nodes, or a query engine's response with its sources.
+        returned = call.tool_output.raw_output
+        nodes = getattr(returned, "source_nodes", returned)
+        if not isinstance(nodes, (list, tuple)) or (not nodes and nodes is returned):
+            continue
+        if all(isinstance(node, NodeWithScore) for node in nodes):
+            return best_similarity([node.score for node in nodes])
+    return None
+
+
+async def found_in_blocks(memory: Any, text: str, shown: Iterable[str]) -> str:
+    """Ask each block of LlamaIndex's memory what it holds on a message, and is not shown yet."""
+    asked = [ChatMessage(role=MessageRole.USER, content=text)]
+    blocks = memory.memory_blocks
+    found = [await block.aget(asked, session_id=memory.session_id) for block in blocks]
+    seen = "\n".join(shown)
+    texts = map(_as_text, found)
+    return "\n\n".join(each for each in texts if each and each not in seen)
+
+
+def _as_text(content: Any) -> str:
+    if isinstance(content, list):
+        texts = (getattr(item, "text", None) or getattr(item, "content", None) for item in content)
+        return "\n".join(text for text in texts if text)
+    return content.strip() if isinstance(content, str) else ""

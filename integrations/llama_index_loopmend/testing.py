@@ -17,9 +17,6 @@ from llama_index.core.base.llms.types import (
     ChatResponse,
     ChatResponseAsyncGen,
     ChatResponseGen,
-    CompletionResponse,
-    CompletionResponseAsyncGen,
-    CompletionResponseGen,
     LLMMetadata,
     MessageRole,
     ToolCallBlock,
@@ -49,6 +46,15 @@ def call(name: str, _id: str = "call_1", /, **arguments: Any) -> ChatMessage:
     """
     made = ToolCallBlock(tool_call_id=_id, tool_name=name, tool_kwargs=arguments)
     return ChatMessage(role=MessageRole.ASSISTANT, blocks=[made])
+
+
+def _completing(complete_by: Callable[[Any], Any], chat: str) -> Any:
+    """Return a method that says the next line as a completion."""
+
+    def complete(self: Any, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:  # noqa: ARG001, FBT001, FBT002 - as it is called
+        return complete_by(getattr(self, chat))(prompt, **kwargs)
+
+    return complete
 
 
 class ScriptedLLM(FunctionCallingLLM):
@@ -162,31 +168,10 @@ class ScriptedLLM(FunctionCallingLLM):
 
         return chunks()
 
-    @override
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        """Say the next line as a completion."""
-        return chat_to_completion_decorator(self.chat)(prompt, **kwargs)
-
-    @override
-    async def acomplete(
-        self, prompt: str, formatted: bool = False, **kwargs: Any
-    ) -> CompletionResponse:
-        """Say the next line as a completion, after letting other tasks run."""
-        return await achat_to_completion_decorator(self.achat)(prompt, **kwargs)
-
-    @override
-    def stream_complete(
-        self, prompt: str, formatted: bool = False, **kwargs: Any
-    ) -> CompletionResponseGen:
-        """Say the next line as a completion in pieces."""
-        return stream_chat_to_completion_decorator(self.stream_chat)(prompt, **kwargs)
-
-    @override
-    async def astream_complete(
-        self, prompt: str, formatted: bool = False, **kwargs: Any
-    ) -> CompletionResponseAsyncGen:
-        """Say the next line as a completion in pieces, letting other tasks run in between."""
-        return await astream_chat_to_completion_decorator(self.astream_chat)(prompt, **kwargs)
+    complete = _completing(chat_to_completion_decorator, "chat")
+    acomplete = _completing(achat_to_completion_decorator, "achat")
+    stream_complete = _completing(stream_chat_to_completion_decorator, "stream_chat")
+    astream_complete = _completing(astream_chat_to_completion_decorator, "astream_chat")
 
     @override
     def _prepare_chat_with_tools(

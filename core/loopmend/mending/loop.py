@@ -42,6 +42,7 @@ __all__ = ["Mending"]
 _QUIET: Final = ReadingConfig(detect_signals=False)
 _ANY: Final = Schema(None, {})
 _SILENT: Final = f"{mistake_in_words(FailurePattern.EMPTY)} "
+_NOTHING_SAID: Final = Quotations()
 _NO_CALL: Final = Failure(FailurePattern.NO_ACTION, "The reply calls no tool.", (0, 0))
 
 
@@ -111,7 +112,7 @@ class Mending:
         self._answer_label = answer_label
         self._new_id = new_id
         self._question = ""
-        self._quotations = Quotations()
+        self._quotations = _NOTHING_SAID
         self._after_result = False
         self._silent = False
         self._attempt = 0
@@ -181,8 +182,8 @@ class Mending:
         return None
 
     def _judged(self, reply: Reply, read: Turn | None) -> Step:
-        turn = read
-        if turn is None or self._constraining or reply.error or is_unusual(reply.finish_reason):
+        turn, reason = read, reply.finish_reason
+        if turn is None or self._constraining or reply.error or (reason and is_unusual(reason)):
             turn = self._read(reply)
         failure = turn.failure
         if failure is not None and failure.pattern not in self.policy.patterns:

@@ -63,7 +63,7 @@ def conduct(
     >>> conduct(blocked).answer
     'Stopped: Provider circuit breaker open; cannot proceed with inference.'
     """
-    action, why = planned.selected, planned.selected_rationale
+    action, why = planned.advised.selected, planned.advised.selected_rationale
     told = planned.hints if hints else ()
     advice = None
     if action in COMPOSES and not composes:
@@ -75,9 +75,10 @@ def conduct(
     if action is PlannedAction.RETURN_BLOCKER:
         done = "answered without asking the model"
         return Conduct(answer=f"Stopped: {why.rstrip('.')}.", done=done)
-    to = next((name for name in planned.input.fit_agent_names if name in roster), None)
-    if action is PlannedAction.DELEGATE_TO_SPECIALIST and to is not None:
-        return Conduct(to=to, done=f"handed over to {to}")
+    if action is PlannedAction.DELEGATE_TO_SPECIALIST:
+        for name in planned.input.fit_agent_names:
+            if name in roster:
+                return Conduct(to=name, done=f"handed over to {name}")
     if planned.correction is None:
         return Conduct(notes=told, advice=advice)
     return Conduct(notes=(planned.correction, *told), done="named the mistake", advice=advice)

@@ -116,10 +116,10 @@ class Planner:
             state = synthesize_task_state(input)
         contract = plan(state, input)
         breaker_open = state.runtime_constraints.provider_breaker_open
-        if not self.rules and not breaker_open and is_settled(contract):
+        sources = sources_of(contract)
+        if not self.rules and not breaker_open and is_settled(sources):
             # Most steps are such, and a host may plan each step of each run.
             hints = plan_hints(state)
-            sources = sources_of(contract)
             return AdvisedPlan(contract, contract, sources, (), None, hints, state, input)
         draft = Draft(contract)
         draft.annotate_hints()

@@ -14,7 +14,7 @@ from loopmend.contracts.planner import PlannedAction
 from loopmend.planning.advised import AdvisedPlan
 from loopmend.planning.conduct import COMPOSES, GO_ON, Conduct, Mode, conduct
 from loopmend.planning.facts import Facts
-from loopmend.planning.limits import TokenBudget, breaker_open, give_back, record_outcome
+from loopmend.planning.limits import TokenBudget
 from loopmend.planning.planner import Planner
 from loopmend.planning.roster import RosterMatch, match_specialists
 from loopmend.planning.step_view import Found, StepView
@@ -29,8 +29,10 @@ _MODES: Final = get_args(Mode)
 _DELEGATED: Final = "delegated"
 _CONTEXT: Final = "context"
 _LONGEST_MEMORY: Final = 8_000
+_MAY_CALL: Final = "may_call"
 _PRESSING: Final = 2_000
 """Tokens from which on the contract feels no pressure."""
+_PLANNER: Final = Planner()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class StepPlanner:
         if mode not in _MODES:
             msg = f"`mode` must be one of {', '.join(_MODES)}, not {mode!r}"
             raise ValueError(msg)
-        planner = planner or Planner()
+        planner = planner or _PLANNER
         self._budget = None if token_budget is None else TokenBudget(token_budget)
         if self._budget is not None:
             planner = replace(planner, rules=[*planner.rules, self._budget.rule])
@@ -120,19 +122,15 @@ class StepPlanner:
     async def plan(self, step: StepView) -> PlannedStep | None:
         """Plan a step; `None` if the plan of an earlier step stands and there is nothing to do."""
         facts, planned, stands = await self._standing(step)
-        action = planned.selected
+        action = planned.advised.selected
         if stands and action in GO_ON and not self._hints:
             return None
         delegated = step.turn.get(_DELEGATED, ())
-        wanted = conduct(
-            planned,
-            self.mode,
-            hints=self._hints,
-            roster=[name for name in step.roster if name not in delegated],
-            composes=self._compose is not None,
-        )
+        roster = set(step.roster).difference(delegated)
+        composes = self._compose is not None
+        wanted = conduct(planned, self.mode, hints=self._hints, roster=roster, composes=composes)
         if wanted.answer is not None:
-            give_back(step.turn)
+            step.turn.pop(_MAY_CALL, None)
         elif wanted.to is not None:
             step.turn[_DELEGATED] = [*delegated, wanted.to]
         elif self.mode == "enforce" and action not in GO_ON:
@@ -157,8 +155,24 @@ class StepPlanner:
     def failed(self, step: StepView, error: BaseException | None) -> None:
         """Tell the breaker what came of a call: an error, or `None`."""
         breaker = self._breaker(step)
-        if breaker is not None:
-            record_outcome(breaker, step.turn, error)
+        if breaker is None:
+            return
+        step.turn.pop(_MAY_CALL, None)
+        if error is None:
+            breaker.record_success()
+        else:
+            breaker.record_failure(error)
+
+    def _is_open(self, step: StepView) -> bool | None:
+        """Ask the breaker, unless it let a call through in this turn that was not made yet."""
+        breaker, turn = self._breaker(step), step.turn
+        if breaker is None:
+            return None
+        if not turn.get(_MAY_CALL):
+            if breaker.is_open():
+                return True
+            turn[_MAY_CALL] = True
+        return False
 
     def _breaker(self, step: StepView) -> Breaker | None:
         """Return the breaker of an agent's model, or the one that somebody shares."""
@@ -171,51 +185,42 @@ class StepPlanner:
         if self._budget is not None:
             return self._budget.left(step.turn)
         context: int | None = step.run.get(_CONTEXT) if step.iteration else None
-        window = None if context is None else step.window
+        window = None if context is None else step.window()
         return max(0, window - context) if window and context is not None else None
 
     async def _standing(self, step: StepView) -> tuple[Facts, AdvisedPlan, bool]:
         """Plan a step, unless a plan of this run stands: no fact has changed since."""
         known = {} if self._observe is None else dict(self._observe(step))
-        turn, left = step.turn, self._left(step)
-        said = step.authority if self._authority is None else self._authority
-        score, failing = step.best_score, step.failures_in_a_row
+        facts, left = step.facts(), self._left(step)
+        if self._authority is not None:
+            facts = replace(facts, authority=self._authority)
         # Fewer tokens are another fact only where they begin to run out.
         pressed = None if left is None else min(left, _PRESSING)
-        where = step.agent_name, step.toolbox, turn.get(_DELEGATED), said
-        issue, streak = step.issue
-        seen = where, issue, streak, pressed, score, failing, known
+        seen = facts, step.agent_name, step.turn.get(_DELEGATED), pressed, known
         # A rule of the user's own may look at anything, so that it is asked each time.
         fresh = not step.iteration or bool(self._planner.rules)
         latest: tuple[Any, ...] = () if fresh else step.run.get(self, ())
         stands = latest[:1] == (seen,)
         found = latest[1] if stands else await self._asked_for(step)
         # Asked last: it may let one call through, which has to be made then.
-        guard = None if "provider_breaker_open" in known else self._breaker(step)
-        is_open = None if guard is None else breaker_open(guard, turn)
+        is_open = None if "provider_breaker_open" in known else self._is_open(step)
         if stands and latest[2].breaker_open == is_open:
             return latest[2], latest[3], True
-        facts = Facts(
-            tools=len(step.toolbox.tools) - (step.handoff in step.toolbox.tools),
-            mcp_tools=step.mcp_tools,
-            roster=tuple(step.roster),
+        facts = replace(
+            facts,
             asked_for=found.names,
             asked=found.explicit,
             tokens_left=left,
             breaker_open=is_open,
-            protocol_issue=issue,
-            issue_streak=streak,
-            best_score=score,
-            failures_in_a_row=failing,
-            authority=None if said is None else str(said),
         )
         task = facts.task(
             *step.conversation(),
             tool_count=step.tool_count,
             streams=step.streams,
-            inspects=score is not None and self._look(step) is not None,
+            inspects=facts.best_score is not None and self._look(step) is not None,
             **known,
         )
+        issue = facts.protocol_issue
         mistake = None if issue is None else FailurePattern(issue)
         planned = self._planner.advise(task, form=step.form, mistake=mistake)
         step.run[self] = seen, found, facts, planned
@@ -238,11 +243,11 @@ class StepPlanner:
         return RosterMatch(match.explicit, tuple(names))
 
     def _look(self, step: StepView) -> Callable[[], Found | Awaitable[Found]] | None:
-        return step.memory_look if self._inspect is None else partial(self._inspect, step)
+        return step.memory_look() if self._inspect is None else partial(self._inspect, step)
 
     async def _looked(self, step: StepView, planned: AdvisedPlan, wanted: Conduct) -> Conduct:
         """Look into memory or have something made, once a turn, and tell what came of it."""
-        action, turn = planned.selected, step.turn
+        action, turn = planned.advised.selected, step.turn
         look = self._look(step) if action is PlannedAction.INSPECT_MEMORY else None
         if look is not None and not turn.get("inspected"):
             turn["inspected"] = True

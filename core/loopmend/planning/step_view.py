@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol, Union
 
 from loopmend.mending.corrections import Form
-from loopmend.planning.notes import Issue
-from loopmend.reading.tools import Toolbox
+from loopmend.planning.facts import Facts
 
 __all__ = ["Found", "StepView"]
 
@@ -16,106 +15,40 @@ Found = Union[str, None]
 
 
 class StepView(Protocol):
-    """What a host shows of a step of a run; the planner asks for what it needs."""
+    """What a host shows of a step of a run."""
 
-    @property
-    def agent_name(self) -> str:
-        """The agent's name."""
+    agent_name: str
+    about: str | None
+    """What the agent does."""
+    user_text: str
+    """The user's message."""
+    iteration: int
+    """How many steps the run has taken."""
+    form: Form
+    """How the model is asked to write."""
+    streams: bool
+    """Whether the model streams."""
+    tool_count: int
+    """How many tools there are, the one to hand over with included."""
+    roster: Mapping[str, str]
+    """What those do whom the agent may hand over to."""
+    model: object
+    """Whom the agent asks."""
+    turn: dict[str, Any]
+    """What is kept until the user's next message, as plain data."""
+    run: dict[Any, Any]
+    """What is kept while the run goes on."""
+
+    def facts(self) -> Facts:
+        """Return what the host knows: all but what the planner finds out itself."""
         ...
 
-    @property
-    def about(self) -> str | None:
-        """What the agent does."""
-        ...
-
-    @property
-    def user_text(self) -> str:
-        """The user's message."""
-        ...
-
-    @property
-    def iteration(self) -> int:
-        """How many steps the run has taken."""
-        ...
-
-    @property
-    def form(self) -> Form:
-        """How the model is asked to write."""
-        ...
-
-    @property
-    def streams(self) -> bool:
-        """Whether the model streams."""
-        ...
-
-    @property
-    def toolbox(self) -> Toolbox:
-        """The tools; another one once they change."""
-        ...
-
-    @property
-    def tool_count(self) -> int:
-        """How many tools there are, the one to hand over with included."""
-        ...
-
-    @property
-    def handoff(self) -> str:
-        """The name of the tool to hand over with, should there be one."""
-        ...
-
-    @property
-    def mcp_tools(self) -> bool:
-        """Whether some tools are of an MCP server."""
-        ...
-
-    @property
-    def roster(self) -> Mapping[str, str]:
-        """What those do whom the agent may hand over to."""
-        ...
-
-    @property
-    def model(self) -> object:
-        """Whom the agent asks."""
-        ...
-
-    @property
     def window(self) -> int | None:
-        """How many tokens the model can see."""
+        """Return how many tokens the model can see."""
         ...
 
-    @property
-    def issue(self) -> Issue:
-        """What was wrong with the latest reply, and how often in a row."""
-        ...
-
-    @property
-    def authority(self) -> object:
-        """Who the user is."""
-        ...
-
-    @property
-    def best_score(self) -> float | None:
-        """The best similarity of the latest retrieval."""
-        ...
-
-    @property
-    def failures_in_a_row(self) -> int:
-        """How many of the latest tool results are errors."""
-        ...
-
-    @property
-    def turn(self) -> dict[str, Any]:
-        """What is kept until the user's next message, as plain data."""
-        ...
-
-    @property
-    def run(self) -> dict[Any, Any]:
-        """What is kept while the run goes on."""
-        ...
-
-    @property
     def memory_look(self) -> Callable[[], Awaitable[Found]] | None:
-        """What looks deeper into memory, if that can add to what the model sees."""
+        """Return what looks deeper into memory, if that can add to what the model sees."""
         ...
 
     def conversation(self) -> tuple[list[str], list[str]]:

@@ -29,7 +29,7 @@ _RULES: Final = {
     (PlannedAction.CONTINUE_CENTRALIZED, 0.5): "rule 10",
     (PlannedAction.CONTINUE_CENTRALIZED, 0.6): "fallback",
 }
-_SETTLED: Final = frozenset(key for key, rule in _RULES.items() if rule in ("rule 1", "fallback"))
+_SETTLED: Final = ("rule 1", "fallback")
 
 
 def source_of(candidate: ActionCandidate) -> str:
@@ -42,10 +42,9 @@ def sources_of(planned: TaskExecutionPlan) -> tuple[str, ...]:
     return tuple(map(source_of, planned.candidates))
 
 
-def is_settled(contract: TaskExecutionPlan) -> bool:
+def is_settled(sources: tuple[str, ...]) -> bool:
     """Tell whether there is nothing to advise about a plan: it is to answer or to go on."""
-    first = contract.candidates[0]
-    return len(contract.candidates) == 1 and (first.action, first.confidence) in _SETTLED
+    return len(sources) == 1 and sources[0] in _SETTLED
 
 
 def one_line(text: str, longest: int) -> str:

@@ -71,13 +71,15 @@ class LoopGuardHook(StepHook):
     @override
     async def before(self, step: AgentStep) -> Before:
         """Go on, warn the model, or answer in its place."""
+        if not step.results:
+            return None
         made = _calls(step.results[-self._policy.window :])
-        label = "Answer" if step.pad.form == "react" else ""
+        label = "Answer" if step.form == "react" else ""
         decision = self._policy.decide(made, step.user_text, answer_label=label)
         if isinstance(decision, Stop):
             return Answer(decision.content)
         notes = [decision.content] if isinstance(decision, Nudge) else []
-        if step.is_last and step.results:
+        if step.is_last:
             notes.append(ask_before_cap(step.user_text))
         return Proceed(tuple(notes)) if notes else None
 

@@ -22,7 +22,6 @@ from llama_index_loopmend.messages import (
     output_like,
     reply_of,
     selection,
-    text_of,
     with_calls,
     without_calls,
 )
@@ -44,9 +43,16 @@ from loopmend import (
     ToolCall,
     Turn,
 )
-from loopmend.adapting import fits, is_unusual, read_action_reply
+from loopmend.adapting import fits, is_unusual
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
-from loopmend.mending import Form, Message, OnFailure, check_on_failure, is_clean, refuses_schema
+from loopmend.mending import (
+    Message,
+    OnFailure,
+    Retry,
+    check_on_failure,
+    is_clean,
+    refuses_schema,
+)
 
 __all__ = ["NormalizationHook", "is_fine", "issue_of", "judged", "made_of", "mending_of"]
 
@@ -54,8 +60,10 @@ Verdict = Union[Done, Ask, GaveUp, None]
 """What to do about a reply; nothing if it is fine as it is."""
 
 _GAVE_UP: Final = "gave_up"
+_MALFORMED: Final = FailurePattern.MALFORMED
 _QUIET: Final = ReadingConfig(detect_signals=False)
-_CONFIGS: Final[dict[Form, ReadingConfig]] = {"react": REACT_READING}
+# Whoever only looks on asks nothing again.
+_LOOK: Final = RetryPolicy(0, salvage=False, constrain=False)
 _OWN_PARSERS: Final = (ReActOutputParser, TolerantReActOutputParser)
 # What `CodeActAgent` can call; it knows the second by this name only.
 _OF_CODE: Final = frozenset({EXECUTE_TOOL_NAME, HANDOFF})
@@ -114,8 +122,7 @@ class NormalizationHook(StepHook):
             step.reading = Reading(step.toolbox)
         if self.policy.constrain != "always":
             return None
-        step.local[self], first = mending_of(step, self.policy)
-        return Proceed(schema=first.schema)
+        return Proceed(schema=self._mending(step)[1].schema)
 
     @override
     async def after(self, step: AgentStep, output: AgentOutput) -> After:
@@ -125,72 +132,63 @@ class NormalizationHook(StepHook):
         if self not in step.local and is_fine(step, output, reply, read):
             step.notes.note_issue(None)
             return None
-        verdict = judged(step, self._mending(step), output, reply, read)
+        verdict = judged(step, self._mending(step)[0], output, reply, read)
         if isinstance(verdict, Ask):
-            return self._again(step, verdict, output)
+            return self._again(step, verdict, reply)
         if isinstance(verdict, GaveUp):
             return self._given_up(step, verdict, output)
+        made = None if verdict is None else await _accepted(step, output, reply, verdict)
         step.notes.note_issue(None)
-        return None if verdict is None else await _accepted(step, output, reply, verdict)
+        return made
 
     @override
     def failed(self, step: AgentStep, error: BaseException) -> AskAgain | Answer | None:
         """Say what to do if asking raised what is only the model's mistake."""
         if not isinstance(error, Exception):
             return None
-        mending = self._mending(step)
-        nothing = ChatMessage(role=MessageRole.ASSISTANT, content="")
-        unseen = AgentOutput(response=nothing, current_agent_name=step.agent_name)
         if step.decoded and refuses_schema(error):
             remember_refusal(step.agent.llm)
-        verdict = mending.raised(error)
+        unseen = Reply(error=error, holds_more=True)
         if isinstance(error, OutputParserException):
-            # LlamaIndex's own error for parsers, which its agents do not expect of one.
-            message = f"The parser refused the reply: {error}"
-            failure = Failure(FailurePattern.MALFORMED, message, (0, 0))
+            # LlamaIndex's own error for parsers, which its agents do not expect of one. Nobody but
+            # the parser has seen the reply, so that no two are known to be the same.
+            failure = Failure(_MALFORMED, f"The parser refused the reply: {error}", (0, 0))
             words = f"Your last reply could not be used: {error}"
-            # Nobody but the parser has seen the reply, so that no two are known to be the same.
-            verdict = mending.refuse(Reply(error=error, holds_more=True), failure, words)
+            verdict: Any = self._mending(step)[0].refuse(unseen, failure, words)
+        else:
+            verdict = self._mending(step)[0].raised(error)
         if isinstance(verdict, Ask):
             return self._again(step, verdict, unseen)
         if not isinstance(verdict, GaveUp):
             return None
-        made = self._given_up(step, verdict, unseen).output
-        return Answer(text_of(made or unseen), StopReason.PARSE_FAIL)
+        nothing = ChatMessage(role=MessageRole.ASSISTANT, content="")
+        output = AgentOutput(response=nothing, current_agent_name=step.agent_name)
+        made = self._given_up(step, verdict, output).output or output
+        return Answer(made.response.content or "", StopReason.PARSE_FAIL)
 
-    def _mending(self, step: AgentStep) -> Mending:
-        """Return the mending of a step, made when it is needed: most replies are fine."""
+    def _mending(self, step: AgentStep) -> tuple[Mending, Ask]:
+        """Return the mending of a step, made when it is needed, and what it asks at first."""
         if self not in step.local:
             # Who did not take two corrections in this turn will not take two more at each step.
             gave_up = step.notes.turn.get(_GAVE_UP)
             policy = replace(self.policy, max_retries=0) if gave_up else self.policy
-            step.local[self], _ = mending_of(step, policy)
-        made: Mending = step.local[self]
-        return made
+            step.local[self] = mending_of(step, policy)
+        return step.local[self]  # type: ignore[no-any-return] # just made
 
-    def _again(self, step: AgentStep, ask: Ask, output: AgentOutput) -> AskAgain:
-        if (retry := ask.retry) is not None:  # otherwise why is known from before
-            failure = self._mending(step).refused[-1]
-            text = text_of(output)
-            step.refuse(text, failure.message)
-            _tell(step, text, failure, "retry", retry.attempt, retry.correction)
-        *shown, last = ask.messages or (Message("user"),)
-        if last.role == "tool":  # the answer to a call that it sees says what was wrong
-            return AskAgain(schema=ask.schema, shown=ask.messages)
-        return AskAgain(last.content, ask.schema, tuple(shown))
+    def _again(self, step: AgentStep, ask: Ask, reply: Reply) -> AskAgain:
+        if ask.retry is not None:  # otherwise why is known from before
+            _tell(step, reply.text, self._mending(step)[0].refused[-1], "retry", ask.retry)
+        return AskAgain(schema=ask.schema, shown=ask.messages)
 
     def _given_up(self, step: AgentStep, verdict: GaveUp, output: AgentOutput) -> Accept:
         """Return what can still be used of a reply, or words that say why nothing can."""
-        failure = verdict.failure
+        failure, text = verdict.failure, output.response.content or ""
         step.notes.note_issue(failure.pattern.value)
         step.notes.turn[_GAVE_UP] = True
-        text = text_of(output)
-        _tell(step, text, failure, _GAVE_UP)
-        if self.on_failure == "raise":
-            step.refuse(text, failure.message)
+        _tell(step, text, failure, _GAVE_UP, ends=self.on_failure == "raise")
         made = _run_into_error(verdict, output)
         if made is None:
-            stands = verdict.stands and step.pad.form != "react"
+            stands = verdict.stands and step.form != "react"
             made = output if stands else without_calls(output, verdict.stands or verdict.why)
             made[ENDED] = StopReason.PARSE_FAIL.value
             if not verdict.stands:
@@ -203,35 +201,32 @@ class NormalizationHook(StepHook):
 
 def issue_of(step: AgentStep, output: AgentOutput) -> str | None:
     """Return what is wrong with a reply, where no hook mends it."""
-    made, tools = output.tool_calls, step.toolbox
-    if made and all(fits(call.tool_name, call.tool_kwargs, tools) for call in made):
+    made = output.tool_calls
+    if made and all(fits(call.tool_name, call.tool_kwargs, step.toolbox) for call in made):
         return None  # as in most steps
-    reply, form = reply_of(output), step.pad.form
-    if _has_own_say(step.agent) and form == "react":
-        return _refusal(step, reply).pattern.value if output.retry_messages else None
-    if form == "code" and reply.calls:
-        return None  # its code is run, and of other calls LlamaIndex says itself what is wrong
-    config = replace(_CONFIGS.get(form, _QUIET), after_tool_result=step.pad.after_result(step.held))
-    failure = read_action_reply(reply, tools, form, config).failure
-    return None if failure is None else failure.pattern.value
+    reply = reply_of(output)
+    if is_fine(step, output, reply, None):
+        return None
+    verdict = judged(step, mending_of(step, _LOOK)[0], output, reply, None)
+    return verdict.failure.pattern.value if isinstance(verdict, GaveUp) else None
 
 
 def mending_of(step: AgentStep, policy: RetryPolicy) -> tuple[Mending, Ask]:
     """Return what decides about the replies of a step, and what to ask at first."""
-    form, key = step.pad.form, step.pad.key
     # What a parser or an agent of somebody's own makes of a reply, nobody else can tell.
-    known = (form == "native" and key is not None) or not _has_own_say(step.agent)
-    can = bool(policy.constrain) and known and takes_schema(step.agent.llm)
-    how: dict[str, Any] = {"config": _CONFIGS.get(form, _QUIET), "answer_label": "Answer"}
-    mending = Mending(step.toolbox, form, policy=policy, can_constrain=can, **how)
-    entries = [*step.messages, *step.held]
-    asked = mending.start(
+    native = step.form == "native" and step.pad.key is not None
+    can = bool(policy.constrain) and (native or not _has_own_say(step.agent))
+    can = can and takes_schema(step.agent.llm)
+    config = REACT_READING if step.form == "react" else _QUIET
+    after_result = step.pad.after_result(step.held)
+    how: dict[str, Any] = {"policy": policy, "config": config, "can_constrain": can}
+    mending = Mending(step.toolbox, step.form, answer_label="Answer", **how)
+    return mending, mending.start(
         step.user_text,
-        after_tool_result=step.pad.after_result(step.held),
-        holds_more=has_media(entries),
+        after_tool_result=after_result,
+        holds_more=can and has_media([*step.messages, *step.held]),
         conversation=_said_before(step),
     )
-    return mending, asked
 
 
 def _said_before(step: AgentStep) -> Iterator[Message]:
@@ -241,11 +236,7 @@ def _said_before(step: AgentStep) -> Iterator[Message]:
 
 
 def _has_own_say(agent: Any) -> bool:
-    """Tell whether someone put in a parser, or an agent, of their own: what it refuses is refused.
-
-    >>> _has_own_say(object())
-    True
-    """
+    """Tell whether an agent has a parser of somebody's own: what it refuses is refused."""
     return type(getattr(agent, "output_parser", None)) not in _OWN_PARSERS
 
 
@@ -253,9 +244,11 @@ def is_fine(step: AgentStep, output: AgentOutput, reply: Reply, read: Turn | Non
     """Tell quickly whether a reply is one that is used as it is: most are."""
     if output.retry_messages or step.decoded:
         return False
-    if step.pad.form == "native":
+    if step.form == "native":
         return is_clean(reply, step.toolbox)
-    if read is None or read.failure is not None or is_unusual(reply.finish_reason):
+    if read is None or read.failure is not None:
+        return False
+    if reply.finish_reason and is_unusual(reply.finish_reason):
         return False
     return made_of(step, Done(read), output) is None
 
@@ -264,32 +257,27 @@ def judged(
     step: AgentStep, mending: Mending, output: AgentOutput, reply: Reply, read: Turn | None
 ) -> Verdict:
     """Return what to do about a reply; `read` is what the agent's parser read, if it is ours."""
-    form = step.pad.form
     own = _has_own_say(step.agent)
     if output.retry_messages and own:
-        return mending.refuse(reply, _refusal(step, reply), output.retry_messages[-1].content)
-    if form == "code" and reply.calls:
+        message = "The reply is not in the requested form."
+        failure = Reply(reply.text).read(step.toolbox, "text", _QUIET).failure
+        failure = failure or Failure(_MALFORMED, message, (0, len(reply.text)))
+        return mending.refuse(reply, failure, output.retry_messages[-1].content)
+    if step.form == "code" and reply.calls:
         wrong = tuple(call for call in reply.calls if call.name not in _OF_CODE)
         return mending.reply(replace(reply, calls=wrong)) if wrong else None
-    if (form == "react" and own) or (reply.holds_more and not reply.calls):
+    if (step.form == "react" and own) or (reply.holds_more and not reply.calls):
         return None  # a picture or the like, which nobody here can judge
     return mending.reply(reply, read)
 
 
-def _refusal(step: AgentStep, reply: Reply) -> Failure:
-    """Say what is wrong with a reply that a parser of somebody's own refuses."""
-    turn = Reply(reply.text).read(step.toolbox, "text", _QUIET)
-    message = "The reply is not in the requested form."
-    return turn.failure or Failure(FailurePattern.MALFORMED, message, (0, len(reply.text)))
-
-
 def made_of(step: AgentStep, done: Done, output: AgentOutput) -> AgentOutput | None:
     """Return the output that a reply stands for, or `None` if it can be used as it is."""
-    turn = done.turn
-    if step.pad.form != "react":
+    turn, said = done.turn, output.response.content or ""
+    if step.form != "react":
         if done.calls is None:
             return None if done.content is None else without_calls(output, done.content)
-        text = text_of(output) if done.content is None else done.content
+        text = said if done.content is None else done.content
         return with_calls(output, [selection(c.name, c.arguments, c.id) for c in done.calls], text)
     calls = [action for action in turn.actions if isinstance(action, ToolCall)]
     if calls:
@@ -300,10 +288,10 @@ def made_of(step: AgentStep, done: Done, output: AgentOutput) -> AgentOutput | N
         return output_like(output, output.response, chosen)
     if not (output.retry_messages or step.decoded) and turn.dialect != "contract":
         return None
-    said = turn.actions[0] if turn.actions else None
-    if isinstance(said, AskUser):
-        return without_calls(output, said.question)
-    text = said.content if isinstance(said, FinalAnswer) else text_of(output).strip()
+    action = turn.actions[0] if turn.actions else None
+    if isinstance(action, AskUser):
+        return without_calls(output, action.question)
+    text = action.content if isinstance(action, FinalAnswer) else said.strip()
     return without_calls(output, text)
 
 
@@ -312,8 +300,10 @@ def _run_into_error(verdict: GaveUp, output: AgentOutput) -> AgentOutput | None:
     failure = verdict.failure
     if not verdict.runs_into_error:
         return None
-    if output.tool_calls or not output.retry_messages or failure.tool is None:
-        return output if output.tool_calls else None
+    if output.tool_calls:
+        return output
+    if not output.retry_messages or failure.tool is None:
+        return None
     given = {} if failure.call is None else failure.call.arguments
     return output_like(output, output.response, [selection(failure.tool, given)])
 
@@ -331,22 +321,26 @@ async def _accepted(step: AgentStep, output: AgentOutput, reply: Reply, done: Do
     return Accept()
 
 
-def _tell(  # noqa: PLR0913, PLR0917 - what an event tells
+def _tell(  # noqa: PLR0913 - what an event tells
     step: AgentStep,
     text: str,
     failure: Failure,
     outcome: str,
-    attempt: int = 0,
-    words: str | None = None,
+    retry: Retry | None = None,
+    *,
+    ends: bool = False,
 ) -> None:
-    """Tell of a refused reply."""
-    step.tell(
+    """Tell of a refused reply; a trace has no other step for one that is asked again or raised."""
+    if retry is not None or ends:
+        refused = {"text": text, "message": failure.message, "agent": step.agent_name}
+        step.refused.append(refused)
+    step.ctx.write_event_to_stream(
         ProtocolIssueEvent(
             pattern=failure.pattern.value,
             message=failure.message,
-            attempt=attempt,
+            attempt=0 if retry is None else retry.attempt,
             text=text,
-            correction=words,
+            correction=None if retry is None else retry.correction,
             outcome=outcome,
             current_agent_name=step.agent_name,
         )

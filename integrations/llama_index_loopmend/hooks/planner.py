@@ -12,7 +12,6 @@ from typing_extensions import override
 from llama_index_loopmend.events import PlanEvent
 from llama_index_loopmend.hooks.normalization import NormalizationHook, issue_of
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
-from llama_index_loopmend.messages import text_of
 from llama_index_loopmend.steps import PLAN, AgentStep
 from loopmend import AdvisedPlan, Planner
 from loopmend.adapting import Breaker, Match, Mode, StepPlanner, tokens_of
@@ -107,7 +106,7 @@ class PlannerStepHook(StepHook):
         wanted = planned.conduct
         if planned.is_news:
             event = step.local[PLAN] = {**planned.data(), "current_agent_name": step.agent_name}
-            step.tell(PlanEvent(**event))
+            step.ctx.write_event_to_stream(PlanEvent(**event))
         if wanted.answer is not None:
             return Answer(wanted.answer)
         if wanted.to is not None:
@@ -117,7 +116,7 @@ class PlannerStepHook(StepHook):
     @override
     async def after(self, step: AgentStep, output: AgentOutput) -> After:
         """Look whether the reply broke the protocol, if no other hook has."""
-        if not any(isinstance(hook, NormalizationHook) for hook in step.hooks):
+        if not any(isinstance(hook, NormalizationHook) for hook in step.agent.hooks):
             step.notes.note_issue(issue_of(step, output))
         return None
 
@@ -126,7 +125,7 @@ class PlannerStepHook(StepHook):
         """Count what a reply cost, as the provider tells it."""
         told = None if output.raw is None else tokens_of(output.raw)
         cost = None if told is None else told.total
-        self._plans.heard(step, cost, lambda: [*step.seen(), text_of(output)])
+        self._plans.heard(step, cost, lambda: [*step.seen(), output.response.content or ""])
 
     @override
     def failed(self, step: AgentStep, error: BaseException) -> None:

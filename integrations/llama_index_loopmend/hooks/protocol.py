@@ -85,6 +85,11 @@ class AskAgain:
     shown: tuple[Message, ...] = ()
     """Messages before that: the refused reply, and an answer to each of its calls."""
 
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All that it adds to the conversation."""
+        return (*self.shown, Message("user", self.words)) if self.words else self.shown
+
 
 Before = Union[Proceed, Answer, HandOver, None]
 """What a hook says before a step; `None` is `Proceed()`."""

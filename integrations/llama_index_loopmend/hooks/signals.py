@@ -10,7 +10,6 @@ from typing_extensions import override
 
 from llama_index_loopmend.events import MetaSignalEvent
 from llama_index_loopmend.hooks.protocol import Accept, After, Answer, StepHook
-from llama_index_loopmend.messages import text_of
 from llama_index_loopmend.steps import AgentStep
 from loopmend import StopReason
 from loopmend.adapting import read_signal
@@ -48,12 +47,12 @@ class MetaSignalHook(StepHook):
     @override
     async def after(self, step: AgentStep, output: AgentOutput) -> After:
         """Record a signal."""
-        text = text_of(output)
+        text = output.response.content or ""
         signal = read_signal(text, phrases=not output.tool_calls) if text else None
         if signal is None:
             return None
-        data = to_data(signal)
-        step.tell(MetaSignalEvent(signal=data, current_agent_name=step.agent_name))
+        event = MetaSignalEvent(signal=to_data(signal), current_agent_name=step.agent_name)
+        step.ctx.write_event_to_stream(event)
         chosen = self._on_signal(signal, output) if self._on_signal is not None else None
         if chosen is not None:
             return Accept(chosen)

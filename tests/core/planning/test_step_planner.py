@@ -14,14 +14,11 @@ from loopmend.breaker import CircuitBreaker
 from loopmend.contracts import ActionCandidate, PlannedAction, RetrievalMetrics
 from loopmend.mending import Form
 from loopmend.planning import RosterMatch
-from loopmend.planning.facts import best_similarity
-from loopmend.planning.notes import Issue
+from loopmend.planning.facts import Facts, best_similarity
 from loopmend.planning.step_planner import PlannedStep, StepPlanner
-from loopmend.reading import Toolbox
 
 ROSTER = {"writer": "Writes.", "critic": "Judges."}
-POOR = {"best_score": 0.1}
-TOOLS = Toolbox(["search"])
+POOR = {"known": Facts(tools=1, best_score=0.1)}
 
 
 @dataclass
@@ -34,20 +31,26 @@ class Host:
     iteration: int = 0
     form: Form = "native"
     streams: bool = False
-    toolbox: Toolbox = field(default_factory=lambda: TOOLS)
     tool_count: int = 1
-    handoff: str = "handoff"
-    mcp_tools: bool = False
     roster: Mapping[str, str] = field(default_factory=dict)
     model: object = field(default_factory=object)
-    window: int | None = 10_000
-    issue: Issue = (None, 0)
-    authority: object = None
-    best_score: float | None = None
-    failures_in_a_row: int = 0
+    known: Facts = field(default_factory=lambda: Facts(tools=1))
+    tokens: int | None = 10_000
     turn: dict[str, Any] = field(default_factory=dict)
     run: dict[Any, Any] = field(default_factory=dict)
-    memory_look: Any = None
+    look: Any = None
+
+    def facts(self) -> Facts:
+        """Return what a test says."""
+        return self.known
+
+    def window(self) -> int | None:
+        """Return what a test says."""
+        return self.tokens
+
+    def memory_look(self) -> Any:
+        """Return what a test says."""
+        return self.look
 
     def conversation(self) -> tuple[list[str], list[str]]:
         """Return a conversation of one message."""
@@ -65,7 +68,12 @@ def plan(planner: StepPlanner, **known: Any) -> PlannedStep | None:
 
 @pytest.mark.parametrize(
     ("later", "planned"),
-    [({}, False), ({"failures_in_a_row": 2}, True), ({"issue": ("empty", 1)}, True), (POOR, True)],
+    [
+        ({}, False),
+        ({"known": Facts(tools=1, failures_in_a_row=2)}, True),
+        ({"known": Facts(tools=1, protocol_issue="empty", issue_streak=1)}, True),
+        (POOR, True),
+    ],
 )
 def test_a_plan_stands_until_a_fact_changes(later: dict[str, Any], *, planned: bool) -> None:
     """In the same run nothing is planned twice from the same facts."""
@@ -86,7 +94,7 @@ def test_many_tokens_are_as_good_as_more() -> None:
 
 def test_without_a_window_nobody_knows_what_is_left() -> None:
     """A model that does not say how much it can see is asked as ever."""
-    planner, host = StepPlanner(breaker=False), Host(iteration=1, window=None)
+    planner, host = StepPlanner(breaker=False), Host(iteration=1, tokens=None)
     planner.heard(host, 9_999, list)
     planned = at_once(planner.plan(host))
     assert planned is not None
@@ -154,7 +162,7 @@ def test_memory_is_looked_into_once_a_turn(
 
     turn = dict[str, Any]()
     planner = StepPlanner(breaker=False)
-    options: dict[str, Any] = {"turn": turn, "memory_look": look, **POOR}
+    options: dict[str, Any] = {"turn": turn, "look": look, **POOR}
     first, again = (plan(planner, **options) for _ in range(2))
     assert first is not None
     assert (first.conduct.done, first.conduct.notes) == (done, told)

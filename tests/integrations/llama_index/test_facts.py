@@ -16,8 +16,8 @@ from llama_index.core.tools import FunctionTool, RetrieverTool
 from llama_index.core.workflow import Context
 
 from llama_index_loopmend import PlanEvent, PlannedAgentWorkflow, PlannerStepHook, embedding_match
-from llama_index_loopmend.facts import best_score
 from llama_index_loopmend.hooks.matching import _MOST
+from llama_index_loopmend.steps import best_score
 from llama_index_loopmend.testing import call
 from loopmend.planning import RosterMatch
 from tests.integrations.llama_index.agents import add, fail, function

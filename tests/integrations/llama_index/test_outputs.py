@@ -16,16 +16,18 @@ from llama_index.core.tools import ToolSelection
 
 from llama_index_loopmend.hooks.normalization import is_fine, judged, made_of
 from llama_index_loopmend.messages import (
+    ReasoningPad,
+    Scratchpad,
     calling,
     chat_messages,
     core_messages,
     reply_of,
+    scratchpad_of,
     selection,
     text_of,
 )
 from llama_index_loopmend.parsers import JsonActionStep
 from llama_index_loopmend.schemas import toolbox
-from llama_index_loopmend.scratchpads import ReasoningPad, Scratchpad, scratchpad_of
 from loopmend import Done, Mending
 from loopmend.mending import Message, NativeCall
 from loopmend.traces.readers.values import finish_of, tokens_of
@@ -54,7 +56,8 @@ def agent(kind: str) -> Any:
 def taken(kind: str) -> Any:
     """Return a step of an agent that is never run."""
     made = agent(kind)
-    return SimpleNamespace(agent=made, pad=scratchpad_of(made), toolbox=BOX, decoded=False)
+    pad = scratchpad_of(made)
+    return SimpleNamespace(agent=made, pad=pad, form=pad.form, toolbox=BOX, decoded=False)
 
 
 def said(text: str, *calls: ToolSelection, raw: Any = None, blocks: Any = ()) -> AgentOutput:
@@ -80,7 +83,7 @@ def test_a_reply_that_is_let_through_is_used_as_it_is(text: str) -> None:
     """Whatever the text is, the quick look never lets pass what reading would change."""
     for kind in ("function", "tolerant"):
         step, output = taken(kind), said(text)
-        reply, form = reply_of(output), step.pad.form
+        reply, form = reply_of(output), step.form
         read = None if form == "native" else step.agent.output_parser.read(text)
         if is_fine(step, output, reply, read):
             mending = Mending(BOX, form)
@@ -134,7 +137,8 @@ def test_a_value_that_is_no_object_is_named() -> None:
 def test_reasoning_steps() -> None:
     """A correction is shown as the user's words and does not end a run."""
     pad = ReasoningPad("current_reasoning")
-    correction = pad.correction("Do it again.")
+    refused, words = Message("assistant", "Hm."), Message("user", "Do it again.")
+    (correction,) = pad.again([refused, words])
     assert (correction.get_content(), correction.is_done) == ("Do it again.", False)
     assert pad.after_result([ObservationReasoningStep(observation="3")]) is False
     pending = JsonActionStep(thought="t", action="add", action_input={})

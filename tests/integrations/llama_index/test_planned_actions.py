@@ -12,7 +12,7 @@ from llama_index.core.memory import BaseMemoryBlock, StaticMemoryBlock
 from llama_index.core.workflow import Context
 
 from llama_index_loopmend import AgentStep
-from llama_index_loopmend.facts import found_in_blocks
+from llama_index_loopmend.steps import found_in_blocks
 from llama_index_loopmend.testing import call
 from loopmend.breaker import CircuitBreaker
 from loopmend.contracts import RetrievalMetrics

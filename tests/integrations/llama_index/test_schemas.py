@@ -11,7 +11,7 @@ from llama_index.core.tools import FunctionTool, ToolMetadata
 from pydantic import BaseModel
 
 from llama_index_loopmend import schemas
-from llama_index_loopmend.schemas import tool_spec, tool_specs, toolbox
+from llama_index_loopmend.schemas import tool_spec, toolbox
 from loopmend import ToolSpec
 from tests.integrations.llama_index.agents import add
 
@@ -51,9 +51,7 @@ def test_tools_in_other_shapes() -> None:
 
     schema = {"type": "function", "function": {"name": "fetch", "parameters": {}}}
     given = [add, schema, Lookup, ToolSpec("known"), "bare", object(), {}, Odd(None)]
-    assert [spec.name for spec in tool_specs(given)] == [
-        *("add", "fetch", "Lookup", "known", "bare")
-    ]
+    assert list(toolbox(given).tools) == ["add", "fetch", "Lookup", "known", "bare"]
 
 
 def test_odd_tools_never_raise() -> None:
@@ -75,7 +73,7 @@ def test_several_tools_are_not_one() -> None:
     """A text is iterable too, but its letters are no tools."""
     for one in ("search", {"name": "search"}):
         with pytest.raises(TypeError, match="must be a collection of tools"):
-            tool_specs(one)
+            toolbox(one)
 
 
 def test_a_schema_is_written_down_once(monkeypatch: pytest.MonkeyPatch) -> None:
