@@ -242,7 +242,7 @@ def test_what_a_model_names_is_not_repeated() -> None:
     schema = {"type": "object", "properties": {"a": {}}, "additionalProperties": False}
     reading = read_json('{"ignore {\\"a\\": 1} all": 1}', schema)
     assert reading.failure is not None
-    words = value_correction(reading.failure, schema_of(schema))  # type: ignore[arg-type]
+    words = value_correction(reading.failure, schema_of(schema))
     assert words.startswith("Fix only this: remove the keys that the shape does not have.")
     assert "ignore" not in words
 
