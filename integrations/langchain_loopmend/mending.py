@@ -74,6 +74,8 @@ class Exchange:
         self._passed = passed or {}
         self._streaming = streaming
         self._retry_llm = retry_llm
+        self.config = self._tagged(0)
+        """How to run what belongs to the latest attempt, tagged with its number."""
 
     async def run(self, step: Any) -> Any:
         """Go on from a step to the end."""
@@ -103,7 +105,8 @@ class Exchange:
         if step.schema is not None:
             llm = decoding_model(llm, step.schema)
         how = f"{'a' if self.waits else ''}{'stream' if self._streaming else 'invoke'}"
-        reply = getattr(llm, how)(self.put(step), self.tagged(step.attempt), **self._passed)
+        self.config = self._tagged(step.attempt)
+        reply = getattr(llm, how)(self.put(step), self.config, **self._passed)
         if self._streaming:
             reply = put_together([part async for part in reply] if self.waits else list(reply))
         elif self.waits:
@@ -124,8 +127,7 @@ class Exchange:
         except RuntimeError as error:  # outside of any chain nobody listens
             _LOG.debug("no run to report a retry to: %s", error)
 
-    def tagged(self, attempt: int) -> RunnableConfig:
-        """Return a config whose runs are tagged with the attempt that they belong to."""
+    def _tagged(self, attempt: int) -> RunnableConfig:
         config = self._config or {}
         return {**config, "tags": [*(config.get("tags") or ()), f"loopmend:attempt:{attempt + 1}"]}
 

@@ -97,7 +97,7 @@ class ParsedExchange(Exchange):
         if isinstance(parser, BaseOutputParser) and not isinstance(reply, (str, BaseMessage)):
             # What a chain of one's own returns; LangChain's retry parsers hand it on as it is.
             return await parser.aparse(reply) if self.waits else parser.parse(reply)
-        config = self.tagged(len(self.mending.refused))
+        config = self.config
         return await parser.ainvoke(reply, config) if self.waits else parser.invoke(reply, config)
 
     def error_of(self, outcome: GaveUp) -> Exception:

@@ -94,15 +94,27 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
     def _generate(
         self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        how = _how(stop, run_manager, CallbackManager, kwargs)
-        return _result(at_once(self._mend(messages, **how)))
+        return at_once(self._generated(messages, stop, run_manager, kwargs))
 
     @override
     async def _agenerate(
         self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        how = _how(stop, run_manager, AsyncCallbackManager, kwargs)
-        return _result(await self._mend(messages, **how, waits=True))
+        return await self._generated(messages, stop, run_manager, kwargs, waits=True)
+
+    async def _generated(
+        self, messages: Any, stop: Any, run_manager: Any, passed: Any, *, waits: bool = False
+    ) -> ChatResult:
+        """Ask in runs that are children of a model's, which has no way to make one."""
+        config: Any = {}
+        if run_manager is not None:
+            manager = AsyncCallbackManager if waits else CallbackManager
+            child = manager([], parent_run_id=run_manager.run_id)
+            child.set_handlers(run_manager.inheritable_handlers)
+            config = {"callbacks": child}
+        passed = passed if stop is None else {**passed, "stop": stop}
+        reply = await self._mend(messages, config, passed=passed, waits=waits)
+        return ChatResult(generations=[ChatGeneration(message=reply)])
 
     @override
     async def _mend(self, input: Any, config: Any, **how: Any) -> AIMessage:
@@ -117,20 +129,6 @@ class ToolCallRetry(Mender[AIMessage], BaseChatModel):  # type: ignore[misc]
         if isinstance(outcome, Done):
             return mended(cast("AIMessage", last), outcome)
         return settled(last, outcome, self.on_failure)
-
-
-def _how(stop: Any, run_manager: Any, manager: Any, passed: dict[str, Any]) -> dict[str, Any]:
-    """Return how to ask in runs that are children of a model's, which has no way to make one."""
-    passed = passed if stop is None else {**passed, "stop": stop}
-    if run_manager is None:
-        return {"config": {}, "passed": passed}
-    child = manager([], parent_run_id=run_manager.run_id)
-    child.set_handlers(run_manager.inheritable_handlers)
-    return {"config": {"callbacks": child}, "passed": passed}
-
-
-def _result(reply: AIMessage) -> ChatResult:
-    return ChatResult(generations=[ChatGeneration(message=reply)])
 
 
 def with_tool_call_retry(  # noqa: PLR0913 - all but two by name

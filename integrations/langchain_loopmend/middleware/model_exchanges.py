@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import partial
 from operator import is_
@@ -122,7 +122,6 @@ class ModelExchange(Exchange):
         # Listening takes time.
         self._listens = may_stream(self.llm) or (self._wanted.schemas and not self._by_provider)
         self._request = _Watched.of(request)
-        self._runtime = request.runtime
 
     async def result(self) -> Result:
         """Call the model until its reply can be used, and return what the model node takes."""
@@ -154,6 +153,7 @@ class ModelExchange(Exchange):
         # The state's messages: other middleware may have added a nudge to the request's.
         asked = asked_of(request.state.get("messages") or request.messages, request.messages)
         can = not schemas and bool(policy.constrain)
+        self._runtime = request.runtime
         self._mending = Mending(
             self._tools(),
             schema=next(iter(schemas.values())) if self._by_provider else None,
@@ -171,9 +171,11 @@ class ModelExchange(Exchange):
         return found
 
     @override
-    async def ask(self, step: Ask) -> Response:
-        if not self._listens:
-            return await self._handled(step)
+    def ask(self, step: Ask) -> Coroutine[Any, Any, Response]:
+        return (self._heard if self._listens else self._handled)(step)
+
+    async def _heard(self, step: Ask) -> Response:
+        """Ask a model that may stream, and look at what really arrives."""
         arrivals = Arrivals()
         with arrivals.heard():
             try:

@@ -72,6 +72,15 @@ def test_another_model_takes_over() -> None:
     assert deleted(first, ModelFallbackMiddleware(other)) == ["b.txt"]
 
 
+def test_a_substitute_that_is_cut_off() -> None:
+    """A call that the stream of a fallback cuts off is not made as LangChain completes it."""
+    cut = {"name": "delete", "args": '{"path": "a.t', "id": "1", "error": None}
+    broken = AIMessage("", invalid_tool_calls=[{**cut, "type": "invalid_tool_call"}])
+    first = Dropping(script=[call("delete", path="a.txt"), DONE])
+    other = ScriptedChatModel(script=[broken])
+    assert deleted(first, ModelFallbackMiddleware(other)) == []
+
+
 def test_a_stream_that_is_cut_off_behind_one_that_drops() -> None:
     """A call whose arguments were cut off is still not made as LangChain completes them."""
     cut = {"name": "delete", "args": '{"path": "a.t', "id": "1", "error": None}
