@@ -14,7 +14,7 @@ from loopmend.contracts.normalization import NormalizationPattern
 from loopmend.contracts.signals import MetaSignal
 from loopmend.reading.problem import Problem
 
-__all__ = ["Failure", "FailurePattern", "ReadingConfig", "Repair", "Turn"]
+__all__ = ["Failure", "FailurePattern", "ReadingConfig", "Repair", "Turn", "repair"]
 
 Fidelity = Literal["exact", "repaired", "salvaged"]
 
@@ -78,6 +78,26 @@ class Repair:
     """The repair, in a few words."""
     span: tuple[int, int]
     """Where in the text."""
+
+
+@dataclass(slots=True)
+class _OpenRepair:
+    """A repair while it is made: to fill a frozen one takes twice as long."""
+
+    what: str
+    span: tuple[int, int]
+
+
+def repair(what: str, span: tuple[int, int]) -> Repair:
+    """Return a repair.
+
+    >>> repair("trailing comma", (8, 9)) == Repair("trailing comma", (8, 9))
+    True
+    """
+    made: Any = _OpenRepair(what, span)
+    made.__class__ = Repair
+    done: Repair = made
+    return done
 
 
 @dataclass(frozen=True, slots=True)
