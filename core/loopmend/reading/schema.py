@@ -137,13 +137,14 @@ class Schema:
         validator = self.adapter.validator
         try:
             if not self._by_text:
-                return validator.validate_python(data, strict=True, extra="forbid")
-        except ValueError:  # dates and options are text in JSON only
-            pass
+                try:
+                    return validator.validate_python(data, strict=True, extra="forbid")
+                except ValueError:  # dates and options are text in JSON only
+                    pass
+            plain = _written(data) if text is None else text
+            return validator.validate_json(plain, strict=True, extra="forbid")
         except TypeError:  # before pydantic 2.12
             raise ValueError from None
-        plain = _written(data) if text is None else text
-        return validator.validate_json(plain, strict=True, extra="forbid")
 
     def validated(self, value: Any) -> tuple[Any, tuple[Problem, ...]]:
         """Return the value that a decoded value stands for, and what is wrong with it if any."""

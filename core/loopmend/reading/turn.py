@@ -130,7 +130,8 @@ class Failure:
 
     def __post_init__(self) -> None:
         # It ends up in terminals and logs, which must not obey a model.
-        object.__setattr__(self, "message", without_controls(self.message))
+        if not self.message.isprintable():
+            object.__setattr__(self, "message", without_controls(self.message))
 
 
 @dataclass(frozen=True, slots=True)
