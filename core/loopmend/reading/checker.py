@@ -17,6 +17,8 @@ __all__ = [
     "DIGITS",
     "UNCHECKED",
     "Checker",
+    "holds_unchecked",
+    "mappings_in",
     "options_of",
     "problems_by_jsonschema",
     "verify_schema",
@@ -298,3 +300,20 @@ def problems_by_jsonschema(value: Any, schema: dict[str, Any]) -> tuple[Problem,
         Problem(tuple(e.absolute_path), f"valid by `{e.validator}`", kind_of(e.instance))
         for e in errors[:_MOST_PROBLEMS]
     )
+
+
+def mappings_in(part: Any) -> Iterator[Mapping[str, Any]]:
+    """Return all mappings within one, each once."""
+    left, seen = [part], set[int]()
+    while left:
+        each = left.pop()
+        if isinstance(each, (Mapping, list, tuple)) and id(each) not in seen:
+            seen.add(id(each))
+            left += each.values() if isinstance(each, Mapping) else each
+            if isinstance(each, Mapping):
+                yield each
+
+
+def holds_unchecked(schema: Any) -> bool:
+    """Tell whether a schema has a keyword that `Checker` does not know."""
+    return any(not UNCHECKED.isdisjoint(part) for part in mappings_in(schema))

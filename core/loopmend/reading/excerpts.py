@@ -53,9 +53,9 @@ _FREE: Final = 10_000
 _REWRITES: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Excerpt:
-    """A value in a reply."""
+    """A value in a reply; nobody changes it, but to see to that takes time."""
 
     value: Value
     fenced: bool = False
@@ -258,7 +258,7 @@ class Excerpts:
 
 def is_bracket(text: str, start: int) -> bool:
     r"""Tell whether a value starts at a place, and not one that is escaped, as `{\"a\": 1}`."""
-    return text[start] in "{[" and not ("\\" in text and _ESCAPED.match(text, start))
+    return text.startswith(("{", "["), start) and not ("\\" in text and _ESCAPED.match(text, start))
 
 
 def decoded_at(text: str, start: int) -> Value:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from loopmend._arguments import not_text
 from loopmend.reading.disowning import is_disowned
 from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, repaired_at
-from loopmend.reading.judgement import JsonReading, judged, refused
+from loopmend.reading.judgement import JsonReading, exact, judged, refused, stopped
 from loopmend.reading.lexicon import Role
 from loopmend.reading.pairs import NoJsonError, TwiceError, codec_at_hand, quick_value
 from loopmend.reading.plain_values import plain_value, said_value
@@ -63,7 +63,7 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
         raise not_text(text, "text")
     wanted = None if schema is None else schema_of(schema)
     plain = text.strip()
-    start = 0 if len(plain) == len(text) else text.find(plain)
+    start = 0 if plain is text else text.find(plain)
     broken_at: int | None = None
     try:
         data = quick_value(
@@ -77,30 +77,32 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
         whole = None
     else:
         span = (start, start + len(plain))
-        clean = None if may_hold_slot(plain) else _clean(data, plain, span, wanted)
-        if clean is not None:
-            return clean
+        if not isinstance(data, str) and not may_hold_slot(plain):
+            # Nothing but JSON that fits, as most replies are.
+            if wanted is None:
+                return exact(data, span, data)
+            if (clean := _clean(data, plain, span, wanted)) is not None:
+                return clean
         whole = Value(data, *span)
-    if whole is not None:
-        reading = judged(text, whole, wanted)
-        # A string may be a value that was encoded twice, or an answer in words.
-        if not isinstance(whole.value, str) or (reading.ok and wanted is not None):
-            return _by(config, reading)
+    if whole is not None and (reading := _alone(text, whole, wanted)) is not None:
+        return _by(config, reading)
     return _by(config, _Reply(text, wanted, salvage=config.salvage).read(broken_at))
 
 
-def _clean(
-    data: Any, text: str, span: tuple[int, int], wanted: Schema | None
-) -> JsonReading | None:
-    """Return quickly what a reply says that is nothing but JSON that fits; most are."""
-    if isinstance(data, str):
-        return None
-    if wanted is None:
-        return JsonReading(data, span=span, data=data)
+def _alone(text: str, whole: Value, wanted: Schema | None) -> JsonReading | None:
+    """Return what a value says that is all of a text, unless that takes another look."""
+    reading = judged(text, whole, wanted)
+    # A string may be a value that was encoded twice, or an answer in words.
+    certain = not isinstance(whole.value, str) or (reading.ok and wanted is not None)
+    return reading if certain else None
+
+
+def _clean(data: Any, text: str, span: tuple[int, int], wanted: Schema) -> JsonReading | None:
+    """Return quickly what a reply says that is nothing but JSON that fits."""
     if not wanted.numbered and echoes_schema(data, wanted):
         return None
     try:
-        return JsonReading(wanted.clean(data, text), None, "exact", (), True, span, data)  # noqa: FBT003 - it is whole
+        return exact(wanted.clean(data, text), span, data)
     except ValueError:
         return None
 
@@ -139,16 +141,17 @@ class _Reply:
         Args:
             broken_at: Where it starts, if that is known not to be strict JSON.
         """
-        if not self.text.strip():
-            return self._nothing(P.EMPTY, "The reply is empty.")
+        text = self.text
         known: Value | None = None
-        if broken_at is not None and is_bracket(self.text, broken_at):
+        if broken_at is not None and is_bracket(text, broken_at):
             try:
-                known = repaired_at(self.text, broken_at)
+                known = repaired_at(text, broken_at)
             except LenientError as error:
                 return self._unreadable(error)
-            if not self.text[known.end :].strip():  # it is all there is, as most are
-                return self._found(known)
+            if known.end == len(text) or not text[known.end :].strip():
+                return self._found(known)  # it is all there is, as most are
+        elif not text.strip():
+            return self._nothing(P.EMPTY, "The reply is empty.")
         plain = plain_value(self.text)
         alone = None if plain is None else self._found(plain)
         if alone is not None and (alone.ok or alone.fidelity == "salvaged"):
@@ -219,15 +222,14 @@ class _Reply:
     def _found(self, found: Value) -> JsonReading:
         if not found.torn:
             return judged(self.text, found, self.wanted)
-        span = (found.start, found.end)
         left_out = LEFT_OUT in [repair.what for repair in found.repairs]
-        failure = Failure(P.TRUNCATED, _LEFT_OUT if left_out else _STOPS, span)
+        torn = stopped(found, _LEFT_OUT if left_out else _STOPS)
         if not self.salvage:
-            return JsonReading(None, failure, "exact", found.repairs, False, span, found.value)  # noqa: FBT003 - it is not whole
+            return torn
         reading = judged(self.text, found, self.wanted)
         if not reading.ok:
             return replace(reading, whole=False)
-        return replace(reading, failure=failure, fidelity="salvaged", whole=False)
+        return replace(reading, failure=torn.failure, fidelity="salvaged", whole=False)
 
     def _said(self, excerpts: Excerpts) -> JsonReading | None:
         """Return the value that a reply without JSON says in words."""

@@ -15,7 +15,7 @@ from loopmend.reading.templates import echoes_schema, placeholder_in
 from loopmend.reading.turn import Failure, FailurePattern, Fidelity, Repair
 from loopmend.reading.values import Value
 
-__all__ = ["JsonReading", "judged", "refused"]
+__all__ = ["JsonReading", "exact", "judged", "refused", "stopped"]
 
 _MOST_NAMED: Final = 5
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+(?:_[0-9]+)*")
@@ -54,12 +54,64 @@ class JsonReading:
         return self.failure is None
 
 
+@dataclass(slots=True)
+class _OpenReading:
+    """A reading while it is made: to fill a frozen one takes four times as long."""
+
+    value: Any
+    failure: Failure | None
+    fidelity: Fidelity
+    repairs: tuple[Repair, ...]
+    whole: bool
+    span: tuple[int, int]
+    data: Any
+
+
+_new: Final = object.__new__
+
+
+def exact(value: Any, span: tuple[int, int], data: Any) -> JsonReading:
+    """Return the reading of a value that needs no repair.
+
+    >>> exact(1, (0, 1), 1) == JsonReading(1, span=(0, 1), data=1)
+    True
+    """
+    made: Any = _new(_OpenReading)
+    made.value = value
+    made.failure = None
+    made.fidelity = "exact"
+    made.repairs = ()
+    made.whole = True
+    made.span = span
+    made.data = data
+    made.__class__ = JsonReading
+    done: JsonReading = made
+    return done
+
+
+def stopped(found: Value, message: str) -> JsonReading:
+    """Return the reading of a value that the text stops in, or of which parts are left out."""
+    span = (found.start, found.end)
+    failure = Failure(P.TRUNCATED, message, span)
+    return _frozen(
+        _OpenReading(None, failure, "exact", found.repairs, False, span, found.value)  # noqa: FBT003 - not whole
+    )
+
+
+def _frozen(made: Any) -> JsonReading:
+    made.__class__ = JsonReading
+    done: JsonReading = made
+    return done
+
+
 def judged(text: str, found: Value, wanted: Schema | None, *, hinted: bool = True) -> JsonReading:
     """Return what a decoded value is for a schema."""
     span = (found.start, found.end)
     repairs = found.repairs
     fidelity: Fidelity = "repaired" if repairs else "exact"
-    reading = JsonReading(found.value, None, fidelity, repairs, True, span, found.value)  # noqa: FBT003 - whole
+    reading = _frozen(
+        _OpenReading(found.value, None, fidelity, repairs, True, span, found.value)  # noqa: FBT003 - whole
+    )
     if found.twice is not None:
         return refused(reading, P.MALFORMED, f"The key `{found.twice[:80]}` appears twice.")
     source = text[found.start : found.end] if hinted else "..."

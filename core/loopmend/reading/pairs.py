@@ -7,7 +7,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from math import isinf
 from string import ascii_letters
 from typing import Any, Final, NoReturn
@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn
 from loopmend._json import MAX_DEPTH, too_deep
 
 __all__ = [
+    "NO_KEY",
     "Codec",
     "NoJsonError",
     "TwiceError",
@@ -23,15 +24,28 @@ __all__ = [
     "nests_too_deep",
     "quick_value",
     "strict_value",
+    "whole_value",
 ]
 
 # What strict JSON starts with. For what is none, `json` counts the lines of all that went before.
 _STRICT: Final = re.compile(
     r"\{\s*(?:\}|\"(?:[^\"\\\n]|\\.){0,200}\"\s*:)|\[\s*(?:[\[{\]\"]|-?\d[\d.eE+\-]{0,40}\s*[,\]]|[tfn])"
 )
+_CAPITAL_I: Final = ord("I")
+_CAPITAL_N: Final = ord("N")
+_COLON: Final = ord(":")
+_BRACKET: Final = ord("[")
 _NOT_BRACKETS: Final = bytes(code for code in range(256) if chr(code) not in "[]{}")
-# What no object of JSON starts with, and what most of the broken ones do.
-_NO_KEY: Final = frozenset(f"'{ascii_letters}_")
+NO_KEY: Final = frozenset(f"'{ascii_letters}_")
+"""What no object of JSON starts with, and what most of the broken ones do."""
+# What any value starts with, and `NaN` and `Infinity`, which only `json` takes for numbers.
+_FIRST: Final = frozenset('{["-0123456789tfnNI')
+# What the codec says of a text that does not start with JSON: `json` would say so, too, but takes
+# several times as long. What the codec says in other words costs time and nothing else.
+_SURELY_NONE: Final = (
+    *("key must be a string", "trailing comma", "expected `", "EOF while parsing"),
+    "control character",
+)
 
 Codec = tuple[Callable[[str], Any], Callable[[Any], bytes]]
 """What reads JSON, and what writes it; a key that comes twice is read as if it came once."""
@@ -50,7 +64,7 @@ def codec_at_hand(*, load: bool = False) -> Codec | None:
 def _codec() -> Codec:
     from pydantic_core import from_json, to_json
 
-    return partial(from_json, allow_inf_nan=False), to_json
+    return from_json, to_json
 
 
 class NoJsonError(ValueError):
@@ -80,43 +94,74 @@ def quick_value(text: str, codec: Codec | None = None) -> Any:
     >>> quick_value('{"a": [1]}')
     {'a': [1]}
     """
-    if text[1:2] in _NO_KEY and text[0] == "{":
-        msg = "no key"
-        raise NoJsonError(msg)
-    if codec is not None and ("\\" not in text or "\\u" not in text):  # it may stand for a colon
+    if text[:2] != '{"' and (text[:1] not in _FIRST or (text[:1] == "{" and text[1:2] in NO_KEY)):
+        raise NoJsonError
+    if codec is not None and ("\\" not in text or "\\u003" not in text):  # it may be a colon
+        read, write = codec
         try:
-            value = codec[0](text)
-            written = codec[1](value)
-        except (ValueError, TypeError):  # the other way says why
-            pass
+            value = read(text)
+            written = write(value)
+        except (ValueError, TypeError) as error:
+            # Other errors have more to say: text that follows, a number that JSON lacks.
+            if str(error.args[0]).startswith(_SURELY_NONE) and not nests_too_deep(text):
+                raise NoJsonError from None
         else:
-            if _says_all(text, written):
+            # It has as many colons, unless it lost a key that came twice, with the colon behind
+            # it. To count them is quicker than to look at each object. An object within another
+            # stands behind a colon: fewer signs cannot nest deeper.
+            colons = text.count(":")
+            if (
+                written.count(_COLON) == colons
+                and (_CAPITAL_I not in written or b"Infinity" not in written)
+                and (_CAPITAL_N not in written or b"NaN" not in written)
+                and (
+                    colons + written.count(_BRACKET) < MAX_DEPTH
+                    or not _nest(written)
+                    or not nests_too_deep(text)
+                )
+            ):
                 return value
+    return _scanned(text)
+
+
+def _scanned(text: str) -> Any:
+    """Return the JSON value that is all of a text, with a look at each object."""
     if nests_too_deep(text):
         msg = "nested too deep"
         raise ValueError(msg)
     try:
         value, end = _SCAN(text, 0)
     except (StopIteration, RecursionError, json.JSONDecodeError):
-        msg = "no JSON"
-        raise NoJsonError(msg) from None
+        raise NoJsonError from None
+    except ValueError:
+        _verify_form(text)
+        raise
     if end != len(text):
         msg = "more than a value"
         raise ValueError(msg)
     return value
 
 
-def _says_all(text: str, written: bytes) -> bool:
-    """Tell whether a value, written again, says for sure all that its text says.
+def whole_value(text: str) -> Any:
+    """Return the JSON object or array that is all of a text; `None` if there is none.
 
-    It has as many colons, unless it lost a key that came twice, with the colon behind it. To count
-    them is quicker than to look at each object.
+    >>> whole_value('{"a": 1}'), whole_value('{"a": 1, "a": 2}')
+    ({'a': 1}, None)
     """
-    colons = text.count(":")
-    if written.count(b":") != colons or (b"I" in written and b"Infinity" in written):
-        return False
-    # An object within another stands behind a colon: fewer signs cannot nest deeper.
-    return colons + text.count("[") < MAX_DEPTH or not nests_too_deep(text)
+    try:
+        return quick_value(text, codec_at_hand())
+    except ValueError:
+        return None
+
+
+def _verify_form(text: str) -> None:
+    """Refuse what has not even the form of JSON: what else is wrong with it does not matter."""
+    try:
+        _FORM(text, 0)
+    except (StopIteration, json.JSONDecodeError):
+        raise NoJsonError from None
+    except ValueError:  # an integer that Python does not read
+        pass
 
 
 def strict_value(text: str, start: int) -> tuple[Any, int] | None:
@@ -136,7 +181,9 @@ def likely_value(text: str, start: int) -> tuple[Any, int] | None:
         value, end = _SCAN(text, start)
     except (ValueError, StopIteration, RecursionError):
         return None
-    return None if nests_too_deep(text[start:end]) else (value, end)
+    if end - start > MAX_DEPTH and nests_too_deep(text[start:end]):
+        return None
+    return value, end
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -164,18 +211,26 @@ _DECODER: Final[Any] = json.JSONDecoder(
     object_pairs_hook=_once, parse_float=_finite, parse_constant=_no_number
 )
 _SCAN: Final = _DECODER.scan_once
+_FORM: Final[Any] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def nests_too_deep(text: str) -> bool:
-    """Tell whether a text nests deeper than is read.
+    """Tell whether a text nests deeper than is read."""
+    if len(text) <= MAX_DEPTH or text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    return _nest(text.encode("utf-8", "surrogatepass")) and too_deep(text)
+
+
+def _nest(text: bytes) -> bool:
+    """Tell whether a text may nest deeper than is read.
 
     Taking out empty pairs again and again is quick for what is not deep at all.
     """
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
+    if text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
         return False
-    brackets = text.encode("utf-8", "surrogatepass").translate(None, _NOT_BRACKETS)
+    brackets = text.translate(None, _NOT_BRACKETS)
     for _ in range(8):
         brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
         if not brackets:
             return False
-    return too_deep(text)
+    return True

@@ -8,20 +8,24 @@ JSON is for the slow decoder.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from loopmend.reading.pairs import likely_value
-from loopmend.reading.turn import Repair
+from loopmend.reading.pairs import NO_KEY, likely_value, whole_value
+from loopmend.reading.scalars import ENDS_TOO_EARLY, INNER_QUOTE, MOST_REPAIRS, Tear
+from loopmend.reading.turn import Repair, repair
 from loopmend.reading.values import Value
 
 __all__ = ["rewritten_value"]
 
+_TEXT: Final = r"\"[^\"\\\x00-\x1f]*(?:\\[\"\\/bfnrtu][^\"\\\x00-\x1f]*)*\""
+# Words without a sign that could end a string or be code.
+_PLAIN: Final = r"[^\W\d_](?:[^\"\\\x00-\x1f,:;=+%/#()\[\]{}<>`'\u201c\u201d]{0,200}[^\W\d_])?"
+# Blanks, brackets, colons and numbers: whether they are JSON is for `json` to say.
+_SIGNS: Final = r"[ \t\r\n{}\[\]:0-9.+\-]"
 _PIECE: Final = re.compile(
     # What is JSON already, as much of it as there is, and then what is not.
-    r"(?:[ \t\r\n]+|\"[^\"\\\x00-\x1f]*(?:\\[\"\\/bfnrtu][^\"\\\x00-\x1f]*)*\"|[{}\[\]:]"
-    r"|,(?!\s*[}\],/#])|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])"
-    r"|(?:true|false|null)\b)*"
+    rf"(?:{_SIGNS}+|(?:,[ \t\r\n]*)?{_TEXT}(?!\w){_SIGNS}*|,[ \t\r\n]*(?![}}\],/#\s])"
+    rf"|(?:true|false|null)\b{_SIGNS}*|(?<=\d)[eE][+-]?\d+(?!\w))*"
     r"(?:(?P<key>[A-Za-z_$][\w$\-]*(?=\s*:))"
     r"|(?P<single>'[^'\"\\\x00-\x1f]*')"
     r"|(?P<smart>\u201c[^\u201c\u201d\"\\\x00-\x1f]*\u201d)"
@@ -29,10 +33,14 @@ _PIECE: Final = re.compile(
     r"|(?P<word>(?!(?:NaN|nan|Infinity|inf|undefined|nil|NULL|TRUE|FALSE)\b)"
     r"[A-Za-z_][\w\-]*(?=\s*[,\]}]))"
     r"|(?P<raw>\"[^\"\\]*(?:\\[\"\\/bfnrtu][^\"\\]*)*\"(?=\s*[,}\]]))"
-    r"|(?P<comma>,)"
+    rf"|(?P<quoted>(?<=: )\"{_PLAIN}(?: \"{_PLAIN}\" {_PLAIN}){{1,9}}\""
+    r"(?=\}(?!\s*,)|, \"[^\"\\\n]{0,80}\":))"
+    r"|(?P<comma>,(?=[ \t\r\n]*[}\]]))|(?P<late>,)"
     r"|(?P<comment>(?!(?://|/\*|\#)\s*(?:\.\.\.|\u2026))(?://[^\n]*\n|/\*[^*]*\*/|\#[^\n]*\n))|)"
 )
 _ENDS: Final = re.compile(r"(?:\s|//[^\n]*\n|/\*[^*]*\*/|\#[^\n]*\n)*[}\]]")
+_NO_BRACKET: Final = re.compile(r"\"[^\"\\]*(?:\\.[^\"\\]*)*(?:\"|\\?\Z)|[^\"{}\[\]]+", re.DOTALL)
+_COMMA: Final = "trailing comma"
 _LITERALS: Final = {"True": "true", "False": "false", "None": "null"}
 _WHAT: Final = {
     "single": "quotes",
@@ -41,65 +49,144 @@ _WHAT: Final = {
     "word": "unquoted text",
     "raw": "raw line end in a string",
     "literal": "Python literal",
-    "comma": "trailing comma",
+    "comma": _COMMA,
+    "late": _COMMA,
     "comment": "comment left out",
 }
-_MOST_REPAIRS: Final = 100
-_Fix = tuple[int, int, str]
-# Where it stands in the text that was written, and of what kind it is.
+_EXTRA_COMMA: Final = re.compile(r",(?=[ \t\r\n]*[}\]])")
+_CLOSED: Final = str.maketrans("{[", "}]")
+_BARE: Final = frozenset(("key", "word"))
+_ENDED: Final = frozenset('"}]')
+_DEEPEST: Final = 8
+_Fix = tuple[int, int, str, int]
+# Where it stands in the text that was written, of what kind it is, and how long what replaces it.
 
 
 def rewritten_value(text: str, start: int) -> Value | None:
-    """Return the value that starts at a place if simple repairs make it JSON, or `None`."""
+    """Return the value that starts at a place if simple repairs make it JSON, or `None`.
+
+    What is missing may be brackets at the end of the text.
+    """
     count = text.count
-    if count("}", start) < count("{", start) or count("]", start) < count("[", start):
-        return None  # it stops in the middle, most likely
+    torn = count("}", start) < count("{", start) or count("]", start) < count("[", start)
+    if torn and text.rstrip()[-1:] not in _ENDED:
+        return None  # it stops within a number, a string or a member, most likely
+    if not torn and (found := _without_commas(text, start)) is not None:
+        return found
     pieces: list[str] = []
     fixes: list[_Fix] = []
+    stop = _rewrite(text, start, pieces, fixes)
+    if torn:
+        return _closed(text, start, pieces, fixes) if stop == len(text) else None
+    return _first(text, start, stop, pieces, fixes) if fixes else None
+
+
+def _rewrite(text: str, start: int, pieces: list[str], fixes: list[_Fix]) -> int:
+    """Note what is put right, and the text up to there; return where it stops to be JSON."""
     kept = start
-    scanner: Any = _PIECE.scanner(text, start)  # type: ignore[attr-defined]
-    while (match := scanner.match()).lastgroup is not None:
-        kind, stop = match.lastgroup, match.end()
-        if kind == "comma" and not _ENDS.match(text, stop):
+    matches = _PIECE.finditer(text, start)
+    while (kind := (match := next(matches)).lastgroup) is not None:
+        first, end = match.span(kind)
+        if kind == "comma":
+            fix = ""
+        elif kind != "late":
+            fix = _fixed(kind, text[first:end])
+        elif _ENDS.match(text, end) is not None:
+            fix = ""
+        else:
             continue
-        first = match.start(kind)
-        pieces.append(text[kept:first])
-        pieces.append(_FIXED[kind](text[first:stop]))
-        fixes.append((first, stop, kind))
-        kept = stop
-    if not fixes:
-        return None
-    stop = match.end()
-    pieces.append(text[kept:stop])
-    made = "".join(pieces)
+        pieces.append(text[kept:first] + fix)
+        fixes.append((first, end, kind, len(fix)))
+        kept = end
+    return match.end()
+
+
+def _first(text: str, start: int, stop: int, pieces: list[str], fixes: list[_Fix]) -> Value | None:
+    """Return the first value of what is rewritten; nothing is put right behind its end."""
+    made = "".join([*pieces, text[fixes[-1][1] : stop]])
     found = likely_value(made, 0)
     if found is None:
         return None
     left = len(made) - found[1]
-    # Nothing has to be put right behind the end.
-    while left >= len(pieces[-1]) + len(pieces[-2]):
-        left -= len(pieces.pop()) + len(pieces.pop())
-        stop = fixes.pop()[0]
+    while left >= (stop - fixes[-1][1]) + fixes[-1][3]:
+        first, end, _, size = fixes.pop()
+        left -= stop - end + size
+        stop = first
         if not fixes:
             return None
-    repairs = [Repair(_WHAT[kind], (at, to)) for at, to, kind in fixes[:_MOST_REPAIRS]]
-    return Value(found[0], start, stop - left, tuple(repairs))
+    return Value(found[0], start, stop - left, _repairs(text, fixes))
 
 
-def _encoded(piece: str) -> str:
-    """Encode raw line ends and tabs; a line end right before the closing quote is layout."""
+def _without_commas(text: str, start: int) -> Value | None:
+    """Return the value at the end of a text that is JSON but for commas that nothing follows.
+
+    They are what is wrong most often, and to look for nothing else takes half the time.
+    """
+    if "\\" in text or text[start + 1 : start + 2] in NO_KEY:
+        return None
+    pieces = _EXTRA_COMMA.split(text[start:])
+    if len(pieces) == 1 or any(piece.count('"') % 2 for piece in pieces):
+        return None  # there is none, or one may stand in a string
+    made = "".join(pieces).rstrip()
+    found = whole_value(made)
+    if found is None:
+        return None
+    repairs, at = [], start
+    for piece in pieces[:-1][:MOST_REPAIRS]:
+        at += len(piece) + 1
+        repairs.append(repair(_COMMA, (at - 1, at)))
+    return Value(found, start, start + len(made) + len(pieces) - 1, tuple(repairs))
+
+
+def _closed(text: str, start: int, pieces: list[str], fixes: list[_Fix]) -> Value | None:
+    """Return the value of what is rewritten up to the end of a text, where brackets are missing."""
+    made = "".join([*pieces, text[fixes[-1][1] if fixes else start :]])
+    braces = made.count("{") - made.count("}")
+    if braces > 0 and made.count("[") == made.count("]"):
+        closers = "}" * braces  # unless a string holds brackets: then this makes no JSON
+    else:
+        left = _NO_BRACKET.sub("", made)
+        for _ in range(_DEEPEST):
+            left = left.replace("{}", "").replace("[]", "")
+        if left.strip("{["):
+            return None
+        closers = left.translate(_CLOSED)[::-1]
+    # If nothing is missing after all, strings or comments hold the brackets that seem to be open.
+    found = whole_value(made + closers) if closers else None
+    if found is None:
+        return None
+    end = len(text)
+    missing = [repair(ENDS_TOO_EARLY, (end, end))] * len(closers)
+    repairs = (*_repairs(text, fixes), *missing)[:MOST_REPAIRS]
+    return Value(found, start, end, repairs, Tear.OPEN)
+
+
+def _fixed(kind: str, piece: str) -> str:
+    """Return the JSON that stands for a piece that is none."""
+    if kind in _BARE:
+        return f'"{piece}"'
+    if kind == "literal":
+        return _LITERALS[piece]
+    if kind == "comment":
+        return " "  # it keeps apart what stands around it
     inner = piece[1:-1]
-    plain = inner.rstrip(" \t\r\n")
-    if "\n" in inner[len(plain) :]:
-        inner = plain
-    return f'"{inner}"'.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    if kind == "quoted":
+        return '"' + inner.replace('"', '\\"') + '"'
+    if kind == "raw":
+        # A line end right before the closing quote is layout.
+        plain = inner.rstrip(" \t\r\n")
+        inner = plain if "\n" in inner[len(plain) :] else inner
+        inner = inner.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    return f'"{inner}"'
 
 
-_FIXED: Final[dict[str, Callable[[str], str]]] = {
-    **dict.fromkeys(("key", "word"), lambda piece: f'"{piece}"'),
-    **dict.fromkeys(("single", "smart"), lambda piece: f'"{piece[1:-1]}"'),
-    "raw": _encoded,
-    "literal": _LITERALS.__getitem__,
-    "comma": lambda _: "",
-    "comment": lambda _: " ",  # it keeps apart what stands around it
-}
+def _repairs(text: str, fixes: list[_Fix]) -> tuple[Repair, ...]:
+    """Return what was put right, and where."""
+    found: list[Repair] = []
+    for at, to, kind, _ in fixes[:MOST_REPAIRS]:
+        if kind == "quoted":
+            inner = [i for i in range(at + 1, to - 1) if text[i] == '"']
+            found += [repair(INNER_QUOTE, (each, each + 1)) for each in inner]
+        else:
+            found.append(repair(_WHAT[kind], (at, to)))
+    return tuple(found[:MOST_REPAIRS])

@@ -7,10 +7,13 @@ from enum import IntEnum
 from math import isinf
 from typing import Any, Final, Literal, NoReturn
 
-from loopmend.reading.turn import Repair
+from loopmend.reading.turn import Repair, repair
 
 __all__ = [
+    "ENDS_TOO_EARLY",
+    "INNER_QUOTE",
     "LEFT_OUT",
+    "MOST_REPAIRS",
     "NAMED",
     "BareName",
     "LenientError",
@@ -28,6 +31,12 @@ NAMED: Final = (
 """A pattern for a quoted key and its colon."""
 LEFT_OUT: Final = "parts left out"
 """The repair where a model wrote `...` for more of the same."""
+ENDS_TOO_EARLY: Final = "closed at the end of the text"
+"""The repair where a bracket or a quote is missing at the end."""
+INNER_QUOTE: Final = "unescaped quote in a string"
+"""The repair of a quote that belongs to a string."""
+MOST_REPAIRS: Final = 100
+"""So many repairs are noted."""
 Part = Literal["root", "argument", "key", "member", "item"]
 """What a value is a part of."""
 
@@ -82,7 +91,6 @@ _WORDS: Final[dict[str, bool | None]] = {
     **dict.fromkeys(("False", "FALSE"), False),
     **dict.fromkeys(("None", "NULL", "nil", "undefined")),
 }
-_MOST_REPAIRS: Final = 100
 _LONGEST_INTEGER: Final = 4300
 
 
@@ -283,7 +291,7 @@ class ScalarScanner:
 
     def mend(self, what: str, start: int, end: int = 0) -> None:
         """Note what was put right, from a place to another or to where the scanner is."""
-        if len(self.repairs) >= _MOST_REPAIRS:
+        if len(self.repairs) >= MOST_REPAIRS:
             return
         if not end and start >= self.at:
             end = min(start + 1, len(self.text))
@@ -291,12 +299,12 @@ class ScalarScanner:
             piece = self.text[start : self.at]
             start += len(piece) - len(piece.lstrip())
             end = min(start + (len(piece.strip()) or 1), len(self.text))
-        self.repairs.append(Repair(what, (start, end)))
+        self.repairs.append(repair(what, (start, end)))
 
     @property
     def full(self) -> bool:
         """Whether no more is noted."""
-        return len(self.repairs) >= _MOST_REPAIRS
+        return len(self.repairs) >= MOST_REPAIRS
 
     def _note_comment(self, comment: str, start: int) -> None:
         if _LEAVES_OUT.search(comment):
@@ -312,7 +320,7 @@ class ScalarScanner:
     def tear(self, how: Tear = Tear.OPEN) -> None:
         """Note that the text stops too early."""
         self.torn = max(self.torn, how)
-        self.mend("closed at the end of the text", len(self.text))
+        self.mend(ENDS_TOO_EARLY, len(self.text))
 
     def fail(self, reason: str, position: int | None = None) -> NoReturn:
         """Say that there is no value, where the scanner is or at another place.

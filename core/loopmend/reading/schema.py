@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from loopmend.reading.checker import (
     DATES,
     DIGITS,
-    UNCHECKED,
     Checker,
+    holds_unchecked,
+    mappings_in,
     problems_by_jsonschema,
     verify_schema,
 )
@@ -40,7 +42,10 @@ class Schema:
     `a` must be an integer, not a string
     """
 
-    __slots__ = ("_checker", "_dated", "_fixed", "_json", "_numbered", "_strict", "adapter", "name")
+    __slots__ = (
+        *("_by_text", "_checker", "_dated", "_fixed", "_json", "_numbered", "_strict"),
+        *("_unchecked", "adapter", "name"),
+    )
 
     def __init__(
         self,
@@ -63,20 +68,23 @@ class Schema:
         self._dated: bool | None = None
         self._numbered: bool | None = None
         self._strict: bool | None = None
+        self._unchecked: bool | None = None
+        # From plain data that is not converted nobody makes an instance but of a model.
+        self._by_text = adapter is not None and adapter.core_schema.get("type") == "dataclass"
 
     @property
     def strict(self) -> bool:
         """Whether a part of the type is declared strict: then "1" is no integer."""
         if self._strict is None:
             core = None if self.adapter is None else self.adapter.core_schema
-            self._strict = any(part.get("strict") is True for part in _mappings(core))
+            self._strict = any(part.get("strict") is True for part in mappings_in(core))
         return self._strict
 
     @property
     def dated(self) -> bool:
         """Whether a part is a date or a time, for which pydantic also takes digits."""
         if self._dated is None:
-            self._dated = any(part.get("format") in DATES for part in _mappings(self.json))
+            self._dated = any(part.get("format") in DATES for part in mappings_in(self.json))
         return self._dated
 
     @property
@@ -122,12 +130,17 @@ class Schema:
         Raises:
             ValueError: It takes a closer look.
         """
-        if self.adapter is None or (self.dated and self._problems(data)):
+        if self.adapter is None or (
+            self._dated is not False and self.dated and self._problems(data)
+        ):
             raise ValueError
         validator = self.adapter.validator
         try:
-            return validator.validate_python(data, strict=True, extra="forbid")
-        except ValueError:  # dates and options are text in JSON only
+            if not self._by_text:
+                try:
+                    return validator.validate_python(data, strict=True, extra="forbid")
+                except ValueError:  # dates and options are text in JSON only
+                    pass
             plain = _written(data) if text is None else text
             return validator.validate_json(plain, strict=True, extra="forbid")
         except TypeError:  # before pydantic 2.12
@@ -184,7 +197,9 @@ class Schema:
 
     def _checked(self, value: Any) -> tuple[Problem, ...]:
         found = self._problems(value)
-        if found or not _holds_unchecked(self.json):
+        if self._unchecked is None:
+            self._unchecked = holds_unchecked(self.json)
+        if found or not self._unchecked:
             return tuple(found)
         return problems_by_jsonschema(value, self.json)
 
@@ -246,14 +261,20 @@ def schema_of(schema: Any) -> Schema | None:
     if schema is None or isinstance(schema, Schema):
         return schema
     try:
-        return _known(schema)
-    except TypeError:  # cannot be hashed, or is none
+        return _known_json(marshal.dumps(schema, 2)) if type(schema) is dict else _known(schema)
+    except (TypeError, ValueError):  # cannot be hashed or written, or is none
         return _made(schema)
 
 
 @lru_cache(maxsize=256)
 def _known(schema: Any) -> Schema:
     return _made(schema)
+
+
+@lru_cache(maxsize=256)
+def _known_json(written: bytes) -> Schema:
+    """Return a JSON Schema by all that it says: its owner may change it."""
+    return _made(marshal.loads(written))  # noqa: S302 - written by us, just now
 
 
 def _described(adapter: TypeAdapter[Any]) -> dict[str, Any]:
@@ -320,25 +341,9 @@ def _written(data: Any) -> str:
         raise ValueError from None
 
 
-def _mappings(part: Any) -> Iterator[Mapping[str, Any]]:
-    """Return all mappings within one, each once."""
-    left, seen = [part], set[int]()
-    while left:
-        each = left.pop()
-        if isinstance(each, (Mapping, list, tuple)) and id(each) not in seen:
-            seen.add(id(each))
-            left += each.values() if isinstance(each, Mapping) else each
-            if isinstance(each, Mapping):
-                yield each
-
-
 def _texts(part: Any) -> Iterator[str]:
     if isinstance(part, str):
         yield part
     elif isinstance(part, (dict, list)):
         for inner in part.values() if isinstance(part, dict) else part:
             yield from _texts(inner)
-
-
-def _holds_unchecked(schema: Any) -> bool:
-    return any(not UNCHECKED.isdisjoint(part) for part in _mappings(schema))

@@ -11,7 +11,7 @@ from textwrap import dedent
 from typing import Final
 
 from loopmend.reading.quotations import CLOSERS, QUOTES, is_open
-from loopmend.reading.scalars import NAMED, Part, ScalarScanner, Tear
+from loopmend.reading.scalars import INNER_QUOTE, NAMED, Part, ScalarScanner, Tear
 
 __all__ = ["StringScanner"]
 
@@ -211,7 +211,7 @@ class StringScanner(ScalarScanner):
             self.fail("a key that does not end", at)
         if count > _MOST_QUOTES:
             self.fail(_TWO_WAYS, at)
-        self.mend("unescaped quote in a string", at)
+        self.mend(INNER_QUOTE, at)
 
     def _refuse(self, at: int, part: Part, *, empty: bool, first: bool) -> None:
         """Refuse what makes a quote neither the end of a string nor a part of it."""

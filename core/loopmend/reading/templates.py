@@ -55,7 +55,7 @@ def may_hold_slot(text: str) -> bool:
         return True
     if len(text) > _LONGEST_TEMPLATE:
         return False
-    if ("{" in text[1:] and '"{' in text) or ("[" in text and '"[' in text):
+    if '"{' in text or '"[' in text:
         return True
     return "'" in text and ("'{" in text or "'[" in text)
 

@@ -14,7 +14,7 @@ from loopmend.contracts.normalization import NormalizationPattern
 from loopmend.contracts.signals import MetaSignal
 from loopmend.reading.problem import Problem
 
-__all__ = ["Failure", "FailurePattern", "ReadingConfig", "Repair", "Turn"]
+__all__ = ["Failure", "FailurePattern", "ReadingConfig", "Repair", "Turn", "repair"]
 
 Fidelity = Literal["exact", "repaired", "salvaged"]
 
@@ -80,6 +80,26 @@ class Repair:
     """Where in the text."""
 
 
+@dataclass(slots=True)
+class _OpenRepair:
+    """A repair while it is made: to fill a frozen one takes twice as long."""
+
+    what: str
+    span: tuple[int, int]
+
+
+def repair(what: str, span: tuple[int, int]) -> Repair:
+    """Return a repair.
+
+    >>> repair("trailing comma", (8, 9)) == Repair("trailing comma", (8, 9))
+    True
+    """
+    made: Any = _OpenRepair(what, span)
+    made.__class__ = Repair
+    done: Repair = made
+    return done
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a reply is not certain.
@@ -110,7 +130,8 @@ class Failure:
 
     def __post_init__(self) -> None:
         # It ends up in terminals and logs, which must not obey a model.
-        object.__setattr__(self, "message", without_controls(self.message))
+        if not self.message.isprintable():
+            object.__setattr__(self, "message", without_controls(self.message))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, Literal, Union
 
 import pytest
@@ -49,6 +50,13 @@ class Person(BaseModel):
 @dataclass
 class Point:
     """A dataclass."""
+
+    x: int
+    y: int
+
+
+class PointModel(BaseModel):
+    """The same, as a model."""
 
     x: int
     y: int
@@ -669,9 +677,10 @@ def test_data_that_no_text_can_hold() -> None:
     assert fit_value(nested, Loop.model_json_schema()).failure is not None
 
 
-def test_before_pydantic_could_forbid(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [Point, PointModel])
+def test_before_pydantic_could_forbid(monkeypatch: pytest.MonkeyPatch, kind: Any) -> None:
     """With a pydantic that cannot forbid keys at run time, reading is the same, if slower."""
-    schema = schema_of(Point)
+    schema = schema_of(kind)
     assert schema is not None
     assert schema.adapter is not None
 
@@ -680,11 +689,13 @@ def test_before_pydantic_could_forbid(monkeypatch: pytest.MonkeyPatch) -> None:
             return validator.validate_python(value, strict=strict)
 
         def validate_json(self, text: bytes, **options: Any) -> Any:
+            if options.get("extra") is not None:
+                raise TypeError
             return validator.validate_json(text, strict=options["strict"])
 
     validator = schema.adapter.validator
     monkeypatch.setattr(schema.adapter, "validator", Older())
-    assert read_json('{"x": 1, "y": 2}', Point).value == Point(1, 2)
+    assert read_json('{"x": 1, "y": 2}', kind).value == kind(x=1, y=2)
 
 
 @pytest.mark.parametrize(
@@ -722,3 +733,45 @@ def test_an_echo_that_fits_is_an_echo() -> None:
     failure = read_json('{"name": "string", "notes": ["string"]}', Words).failure
     assert failure is not None
     assert failure.pattern is FailurePattern.TEMPLATE_ECHO
+
+
+def test_a_schema_that_its_owner_changes() -> None:
+    """A JSON Schema counts as it is when a reply is read, whatever it said before."""
+    schema: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    assert read_json('{"a": 1}', schema).ok
+    schema["properties"]["a"] = {"type": "boolean"}
+    assert read_json('{"a": 1}', schema).value == {"a": True}
+    schema["required"] = ["b"]
+    assert not read_json('{"a": true}', schema).ok
+    schema["properties"]["a"] = {"const": 1}
+    del schema["required"]
+    assert not read_json('{"a": true}', schema).ok
+    schema["properties"] = MappingProxyType({"a": {"type": "string"}})  # it cannot be written down
+    assert read_json('{"a": "x"}', schema).ok
+
+
+@dataclass
+class Booking:
+    """A record of which plain data says less than JSON does."""
+
+    day: Union[date, str]
+    color: Color
+    rooms: int = 1
+
+
+class BookingModel(BaseModel):
+    """The same, as a model."""
+
+    day: Union[date, str]
+    color: Color
+    rooms: int = 1
+
+
+@pytest.mark.parametrize("schema", [Booking, BookingModel])
+def test_a_reading_does_not_depend_on_what_was_read_before(schema: Any) -> None:
+    """Each reply is read alike, however often and after whatever other replies."""
+    replies = ['{"day": "2026-11-18", "color": "red"}', '{"day": "soon", "color": "dark blue"}']
+    first = [read_json(reply, schema).value for reply in replies]
+    again = [read_json(reply, schema).value for reply in reversed(replies)]
+    assert first == again[::-1]
+    assert [type(each.day) for each in first] == [date, str]
