@@ -250,6 +250,8 @@ def is_fine(step: AgentStep, output: AgentOutput, reply: Reply, read: Turn | Non
         return False
     if reply.finish_reason and is_unusual(reply.finish_reason):
         return False
+    if read.calls and read.dialect != "react":
+        return False  # it may be copied from a result, or be only to be seen
     return made_of(step, Done(read), output) is None
 
 
@@ -286,7 +288,8 @@ def made_of(step: AgentStep, done: Done, output: AgentOutput) -> AgentOutput | N
             return None
         chosen = [selection(call.name, call.arguments) for call in calls]
         return output_like(output, output.response, chosen)
-    if not (output.retry_messages or step.decoded) and turn.dialect != "contract":
+    again = output.retry_messages or output.tool_calls or step.decoded
+    if not again and turn.dialect != "contract":
         return None
     action = turn.actions[0] if turn.actions else None
     if isinstance(action, AskUser):
@@ -301,7 +304,11 @@ def _run_into_error(verdict: GaveUp, output: AgentOutput) -> AgentOutput | None:
     if not verdict.runs_into_error:
         return None
     if output.tool_calls:
-        return output
+        # Only the call that fails is made: nothing of a refused reply runs.
+        named = [call for call in output.tool_calls if call.tool_name == failure.tool]
+        given = failure.call and failure.call.arguments
+        made = next((call for call in named if call.tool_kwargs == given), None) or named[:1]
+        return output_like(output, output.response, made if isinstance(made, list) else [made])
     if not output.retry_messages or failure.tool is None:
         return None
     given = {} if failure.call is None else failure.call.arguments
