@@ -26,6 +26,7 @@ from llama_index_loopmend import (
 )
 from llama_index_loopmend.testing import ScriptedLLM, call
 from loopmend import StopReason
+from loopmend.mending import Message
 from tests.integrations.llama_index.agents import ACT, FINISH, add
 from tests.integrations.llama_index.mended import (
     ANSWERS,
@@ -120,6 +121,27 @@ def test_a_hook_may_ask_again(kind: str) -> None:
     endless = run(planned(kind, llm, hook=[Wanting()]), llm)
     assert isinstance(endless.error, RuntimeError)
     assert len(llm.asked) == 10
+
+
+class Showing(StepHook):
+    """Asks again until the model says please, and shows the model what it said."""
+
+    async def after(self, step: AgentStep, output: AgentOutput) -> AskAgain | None:
+        """Look for the word."""
+        said = output.response.content or ""
+        shown = (Message("assistant", said),)
+        return None if "please" in said else AskAgain("Say please.", shown=shown)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hook_may_show_the_refused_reply(kind: str) -> None:
+    """The words come last in each kind of agent; steps of reasoning leave the reply out."""
+    llm = scripted(ANSWERS[kind], f"{ANSWERS[kind]} please")
+    ran = run(planned(kind, llm, hook=[Showing()]), llm)
+    assert ran.answer.endswith("please")
+    assert ran.prompts[1][-1] == "Say please."
+    assert (ANSWERS[kind] in ran.prompts[1]) is (kind != "react")
+    assert len(ran.remembered) == 2
 
 
 class Shouting(StepHook):
