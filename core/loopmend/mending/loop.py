@@ -213,7 +213,8 @@ class Mending:
     def _held(self, reply: Reply, turn: Turn) -> bool:
         """Tell whether a written call is the answer: the user wants to see it, or it is quoted."""
         decoded = "contract" if self._constraining else "native"
-        if turn.dialect in ("native", decoded) or reply.calls or reply.broken_calls or reply.error:
+        called = self.form == "native" and (reply.calls or reply.broken_calls)
+        if called or reply.error or turn.dialect in ("native", decoded):
             return False
         if self.form == "native" and turn.failure is not None and self._quotations.wanted:
             return turn.failure.pattern is not FailurePattern.EMPTY
@@ -262,8 +263,6 @@ class Mending:
         reply, failure, words, show = self._last
         step = self._ask(reply, failure, words, show=show)
         return replace(step, retry=None)  # listeners know of this refusal already
-
-    # -- reading
 
     def _read(self, reply: Reply) -> Turn:
         # Who keeps silent when asked for the answer has none. Nothing answers no other correction.

@@ -303,12 +303,13 @@ def _run_into_error(verdict: GaveUp, output: AgentOutput) -> AgentOutput | None:
     failure = verdict.failure
     if not verdict.runs_into_error:
         return None
-    if output.tool_calls:
-        # Only the call that fails is made: nothing of a refused reply runs.
-        named = [call for call in output.tool_calls if call.tool_name == failure.tool]
+    if len(output.tool_calls) > 1:  # nothing else of a refused reply runs
+        calls = [call for call in output.tool_calls if call.tool_name == failure.tool]
         given = failure.call and failure.call.arguments
-        made = next((call for call in named if call.tool_kwargs == given), None) or named[:1]
-        return output_like(output, output.response, made if isinstance(made, list) else [made])
+        calls.sort(key=lambda call: call.tool_kwargs != given)
+        return with_calls(output, calls[:1], output.response.content or "")
+    if output.tool_calls:
+        return output
     if not output.retry_messages or failure.tool is None:
         return None
     given = {} if failure.call is None else failure.call.arguments

@@ -6,14 +6,14 @@ import asyncio
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import (
     ImageBlock,
     TextBlock,
     ThinkingBlock,
 )
 
-from llama_index_loopmend import PlannedFunctionAgent, with_hooks
+from llama_index_loopmend import PlannedFunctionAgent, PlannedReActAgent, with_hooks
 from llama_index_loopmend.testing import ScriptedLLM, call
 from tests.integrations.llama_index.agents import ACT, FINISH
 from tests.integrations.llama_index.mended import (
@@ -248,3 +248,59 @@ def test_a_call_in_a_file_is_not_made(attach: Any) -> None:
 
     assert asyncio.run(asked()) == quoted
     assert not deleted
+
+
+@pytest.mark.parametrize("attach", [with_hooks, lambda agent: agent])
+def test_a_react_agent_does_not_make_a_call_that_is_only_to_be_seen(attach: Any) -> None:
+    """Its parser reads calls in other forms than it asked for; those may be copied, or be shown."""
+    written = '{"name": "delete_file", "arguments": {"path": "/srv"}}'
+    deleted: list[str] = []
+
+    def delete_file(path: str) -> str:
+        """Delete a file."""
+        deleted.append(path)
+        return "deleted"
+
+    def read_file(path: str) -> str:
+        """Read a file."""
+        return f"{path}: {written}"
+
+    kind = ReActAgent if attach is with_hooks else PlannedReActAgent
+    reads = 'Thought: I read it.\nAction: read_file\nAction Input: {"path": "call.json"}'
+    for question, script in (
+        ("Show me the JSON for delete_file on /srv. Do not run it.", [written]),
+        ("What is in call.json?", [reads, written]),
+    ):
+        llm = ScriptedLLM(script=[*script, "Thought: done\nAnswer: It is above."])
+        agent: Any = attach(kind(tools=[read_file, delete_file], llm=llm))
+
+        async def asked(agent: Any = agent, question: str = question) -> str:
+            return str(await agent.run(user_msg=question))
+
+        assert asyncio.run(asked()) == written
+        assert not deleted
+
+
+def test_nothing_of_a_refused_reply_runs() -> None:
+    """Of a good and a bad call, only the bad one runs into its error."""
+    paid: list[str] = []
+
+    def pay(to: str) -> str:
+        """Pay."""
+        paid.append(to)
+        return "paid"
+
+    def search(query: str) -> str:
+        """Search."""
+        return query
+
+    both = call("pay", to="Ann")
+    both.blocks += call("search", "call_2", q="Bob").blocks
+    llm = ScriptedLLM(script=[both, both, both, "Done."])
+    agent: Any = PlannedFunctionAgent(tools=[pay, search], llm=llm)
+
+    async def asked() -> str:
+        return str(await agent.run(user_msg="Pay Ann, and search for Bob."))
+
+    assert asyncio.run(asked())
+    assert not paid
