@@ -228,7 +228,8 @@ def settled(
     Raises:
         TypeError: A function returned something else.
     """
-    if reply is None or text_of(reply).strip() != gave_up.answer or reply.tool_calls:
+    made = reply is None or reply.tool_calls or reply.invalid_tool_calls
+    if reply is None or made or text_of(reply).strip() != gave_up.answer:
         reply = with_calls(reply or AIMessage(""), gave_up.answer, [])
     metadata = {**reply.response_metadata, ENDED: StopReason.PARSE_FAIL.value}
     marked = reply.model_copy(update={"response_metadata": metadata})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, Literal
 
@@ -25,6 +26,7 @@ _JSON: Final = (
     "question."
 )
 _LONGEST_REASON: Final = 500
+_CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 def form_instructions(form: Literal["react", "json"], tools: Iterable[str] | None = None) -> str:
@@ -56,9 +58,10 @@ def parser_correction(reason: str, form: str = "") -> str:
 
 
 def cut_reason(reason: str) -> str:
-    """Shorten a parser's message to the length that a model or a listener needs.
+    """Shorten a parser's message to what a model or a listener needs, without control characters.
 
     >>> len(cut_reason("x" * 1000))
     502
     """
-    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]} …"
+    cut = reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]} …"
+    return _CONTROL.sub(" ", cut)

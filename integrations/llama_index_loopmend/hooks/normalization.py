@@ -51,6 +51,7 @@ from loopmend.mending import (
     Retry,
     check_on_failure,
     is_clean,
+    parser_correction,
     refuses_schema,
 )
 
@@ -153,7 +154,7 @@ class NormalizationHook(StepHook):
             # LlamaIndex's own error for parsers, which its agents do not expect of one. Nobody but
             # the parser has seen the reply, so that no two are known to be the same.
             failure = Failure(_MALFORMED, f"The parser refused the reply: {error}", (0, 0))
-            words = f"Your last reply could not be used: {error}"
+            words = parser_correction(str(error))
             verdict: Any = self._mending(step)[0].refuse(unseen, failure, words)
         else:
             verdict = self._mending(step)[0].raised(error)
@@ -246,12 +247,10 @@ def is_fine(step: AgentStep, output: AgentOutput, reply: Reply, read: Turn | Non
         return False
     if step.form == "native":
         return is_clean(reply, step.toolbox)
-    if read is None or read.failure is not None:
-        return False
+    if read is None or read.failure is not None or (read.calls and read.dialect != "react"):
+        return False  # a call in another form may be copied from a result, or only to be seen
     if reply.finish_reason and is_unusual(reply.finish_reason):
         return False
-    if read.calls and read.dialect != "react":
-        return False  # it may be copied from a result, or be only to be seen
     return made_of(step, Done(read), output) is None
 
 
@@ -303,17 +302,15 @@ def _run_into_error(verdict: GaveUp, output: AgentOutput) -> AgentOutput | None:
     failure = verdict.failure
     if not verdict.runs_into_error:
         return None
-    if len(output.tool_calls) > 1:  # nothing else of a refused reply runs
-        calls = [call for call in output.tool_calls if call.tool_name == failure.tool]
-        given = failure.call and failure.call.arguments
-        calls.sort(key=lambda call: call.tool_kwargs != given)
-        return with_calls(output, calls[:1], output.response.content or "")
-    if output.tool_calls:
+    given = failure.call and failure.call.arguments
+    if len(calls := output.tool_calls) > 1:  # nothing else of a refused reply runs
+        bad = min(calls, key=lambda c: (c.tool_name != failure.tool, c.tool_kwargs != given))
+        return with_calls(output, [bad], output.response.content or "")
+    if calls:
         return output
     if not output.retry_messages or failure.tool is None:
         return None
-    given = {} if failure.call is None else failure.call.arguments
-    return output_like(output, output.response, [selection(failure.tool, given)])
+    return output_like(output, output.response, [selection(failure.tool, given or {})])
 
 
 async def _accepted(step: AgentStep, output: AgentOutput, reply: Reply, done: Done) -> Accept:
