@@ -226,8 +226,6 @@ def _nest(text: bytes) -> bool:
 
     Taking out empty pairs again and again is quick for what is not deep at all.
     """
-    if text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
-        return False
     brackets = text.translate(None, _NOT_BRACKETS)
     for _ in range(8):
         brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")

@@ -22,7 +22,7 @@ _UNICODE: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
 )
 # Text may go on so far behind `\\u` without a character that it stands for.
-_HALF: Final = re.compile(r"\\u[0-9][0-9a-fA-F]{0,2}(?=[^0-9a-fA-F])")
+_HALF: Final = re.compile(r"\\u[0-9][0-9a-fA-F]{0,2}(?=[^0-9a-fA-F])(?!\s*\Z)")
 _BYTE: Final = re.compile(r"\\x([0-9a-fA-F]{2})")
 _ESCAPES: Final[dict[str, str]] = {
     **dict(zip("ntrbf", "\n\t\r\b\f", strict=True)),

@@ -498,3 +498,14 @@ def test_commas_and_arrows_too_many(text: str, value: Any) -> None:
 def test_signs_that_are_no_colon(text: str) -> None:
     """What no language writes between a key and its value is refused."""
     assert not read_json(text).ok
+
+
+@pytest.mark.parametrize("end", ["", "\n", "  ", "\n\n"])
+def test_a_text_that_stops_within_an_escape(end: str) -> None:
+    """It is truncated, whatever blanks follow; words behind half an escape make it malformed."""
+    failure = read_json('{"a": "b\\u4' + end).failure
+    assert failure is not None
+    assert failure.pattern is FailurePattern.TRUNCATED
+    failure = read_json('{"a": "b\\u4 c"}' + end).failure
+    assert failure is not None
+    assert failure.pattern is FailurePattern.MALFORMED
