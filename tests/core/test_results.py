@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopmend.results import _KEY_ENDS, _KEYS, _OPENING, _STEMS, failure_in
+from loopmend.results import _EXIT, _EXITS, _KEY_ENDS, _KEYS, failure_in
 from loopmend.traces.detectors.errors import _BLOCKED, _BLOCKING
 
 FAILURES = [
@@ -163,8 +163,8 @@ def test_hostile_results(result: str) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "stems"),
-    [(_OPENING, _STEMS), (_KEYS, _KEY_ENDS), (_BLOCKED, _BLOCKING)],
-    ids=["openings", "keys", "pages"],
+    [(_EXIT, _EXITS), (_KEYS, _KEY_ENDS), (_BLOCKED, _BLOCKING)],
+    ids=["exits", "keys", "pages"],
 )
 def test_the_quick_look_misses_nothing(pattern: re.Pattern[str], stems: tuple[str, ...]) -> None:
     """Whatever a slow pattern finds has a piece that the quick look before it looks for."""

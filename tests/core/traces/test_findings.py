@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks.timing import fastest
 from loopmend import Finding, StopReason, Trace, Turn, classify_trace, read_turn
 from loopmend.contracts import Stuck
 from loopmend.traces import Limits, Observation, Step, Tokens, TraceCall, TraceError
+from loopmend.traces.view import View, words
 
 R = StopReason
 
@@ -292,6 +296,17 @@ def test_what_is_not_found(absent: str, steps: list[Step], more: dict[str, Any])
 def test_asides_are_no_calls() -> None:
     """Thinking aloud as an action is not repeated work."""
     assert "identical_call" not in kinds(*[step("think", "hm", "OK.")] * 4, answer="4")
+    both = Step(
+        calls=[TraceCall("think", "hm"), TraceCall("f", 1)],
+        observations=[Observation("OK.", "think"), Observation("x", "f")],
+    )
+    assert [made.call.name for made in View(Trace([both])).made] == ["f"]
+
+
+@given(st.text(st.sampled_from("aB_9 \t\n.-\x00\x1f\x7fé\u0130ßж"), max_size=30))
+def test_words(text: str) -> None:
+    """The quick way to take a text apart finds the words that the slow way finds."""
+    assert words(text) == set(re.findall(r"\w+", text.lower()))
 
 
 def test_arguments_of_any_kind() -> None:

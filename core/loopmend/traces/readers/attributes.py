@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from loopmend.traces.readers.values import as_list, as_map, decoded, first, get, tokens_in
+from loopmend.traces.readers.values import as_list, as_map, counted, decoded, first, get
 from loopmend.traces.trace import Tokens
 
 __all__ = [
@@ -32,6 +32,15 @@ _OPERATIONS: Final = {
 _MLFLOW: Final = {"CHAT_MODEL": "LLM"}
 _TRACELOOP: Final = {"workflow": "AGENT", "agent": "AGENT", "tool": "TOOL", "task": "CHAIN"}
 _VERCEL: Final = re.compile(r"ai\.(?:generate|stream)(?:Text|Object)")
+_KINDS: Final = (
+    *("mlflow.spanType", "gen_ai.operation.name", "ai.operationId", "traceloop.span.kind"),
+)
+_TOOLS: Final = (
+    *("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name"),
+    *("gen_ai.tool.call.id", "tool_call.id", "tool.id", "ai.toolCall.id"),
+)
+_WHOLE: Final = ("gen_ai.completion", "gen_ai.output.messages", "llm.request.type")
+_INDEXED_REPLIES: Final = ("gen_ai.completion.", "llm.output_messages")
 _INDEXED: Final = re.compile(r"\.(\d{1,6})\.")
 _DEEPEST: Final = 12
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
@@ -68,6 +77,8 @@ def kind_in(attributes: Mapping[str, Any], name: str, told: Any = None) -> str:
     if isinstance(declared, str) and declared and declared.upper() not in ("INTERNAL", "CLIENT"):
         kind = declared.upper().rpartition(".")[2]
         return kind if kind != "UNKNOWN" else "CHAIN"
+    if attributes.keys().isdisjoint(_KINDS):
+        return _by_keys(attributes, name)
     mlflow = str(decoded(attributes.get("mlflow.spanType")) or "").upper()
     if mlflow and mlflow != "UNKNOWN":
         return _MLFLOW.get(mlflow, mlflow)
@@ -80,16 +91,16 @@ def kind_in(attributes: Mapping[str, Any], name: str, told: Any = None) -> str:
     traceloop = str(attributes.get("traceloop.span.kind") or "").lower()
     if traceloop in _TRACELOOP:
         return _TRACELOOP[traceloop]
-    if any(key in attributes for key in ("gen_ai.tool.name", "tool.name")):
+    return _by_keys(attributes, name)
+
+
+def _by_keys(attributes: Mapping[str, Any], name: str) -> str:
+    """Return what kind of work a span does by what else it tells, or by its name."""
+    if "gen_ai.tool.name" in attributes or "tool.name" in attributes:
         return "TOOL"
-    said = ("gen_ai.completion", "gen_ai.output.messages", "llm.request.type")
-    indexed = any(
-        key.startswith(("gen_ai.completion.", "llm.output_messages")) for key in attributes
-    )
-    return "LLM" if indexed or any(key in attributes for key in said) else _by_name(name)
-
-
-def _by_name(name: str) -> str:
+    for key in attributes:
+        if key in _WHOLE or key.startswith(_INDEXED_REPLIES):
+            return "LLM"
     return "TOOL" if name.startswith(("execute_tool ", "running tool")) else "CHAIN"
 
 
@@ -151,16 +162,16 @@ def _inputs(value: Any) -> Any:
 
 def _indexed(attributes: Mapping[str, Any], prefix: str, inside: str) -> list[dict[str, Any]]:
     """Return a list of messages from keys such as `llm.output_messages.0.message.content`."""
-    found: dict[int, _Message] = {}
+    found: dict[str, _Message] = {}
     start = f"{prefix}."
     for key in [key for key in attributes if key.startswith(start)]:
         number, _, rest = key[len(start) :].partition(".")
-        if number.isdigit() and rest.startswith(inside):
-            at = int(number)
-            if at not in found:
-                found[at] = _Message()
-            found[at].take(rest[len(inside) :], attributes[key])
-    return [found[at].whole() for at in sorted(found)]
+        if rest.startswith(inside) and number.isdecimal():
+            if number not in found:
+                found[number] = _Message()
+            found[number].take(rest[len(inside) :], attributes[key])
+    order = found if len(found) <= 1 else sorted(found, key=int)
+    return [found[number].whole() for number in order]
 
 
 @dataclass(slots=True)
@@ -227,6 +238,8 @@ def _said_in_events(events: list[Any], *, answers: bool) -> Iterator[Any]:
 
 def tool_in(attributes: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """Return a tool's name and the id of the call that it answers."""
+    if attributes.keys().isdisjoint(_TOOLS):
+        return None, None
     name = first(attributes, "gen_ai.tool.name", "tool.name", "ai.toolCall.name")
     name = attributes.get("traceloop.entity.name") if name is None else name
     id = first(attributes, "gen_ai.tool.call.id", "tool_call.id", "tool.id", "ai.toolCall.id")
@@ -269,6 +282,4 @@ def tokens_told(attributes: Mapping[str, Any]) -> Tokens | None:
         *("llm.token_count.completion", "gen_ai.usage.output_tokens"),
         *("gen_ai.usage.completion_tokens", "ai.usage.outputTokens", "ai.usage.completionTokens"),
     )
-    if input is None and output is None:
-        return None
-    return tokens_in({"input_tokens": input, "output_tokens": output})
+    return counted(input, output)

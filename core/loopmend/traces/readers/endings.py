@@ -37,7 +37,7 @@ def ended(drafts: Sequence[Draft], trace: Trace, options: ReadOptions, *, talks:
     last = drafts[-1] if drafts else None
     if last is not None and trace.error is None and reason is None:
         call = last.calls[-1] if last.calls else None
-        agents = {draft.agent for draft in drafts}
+        agents = (draft.agent for draft in drafts)
         if call is not None and options.hands_over(call, agents) and not _failed(last):
             reason = "yielded"
         elif call is not None and options.ends(call) and not _failed(last):
@@ -47,14 +47,19 @@ def ended(drafts: Sequence[Draft], trace: Trace, options: ReadOptions, *, talks:
             told = final and any(draft.executed_text for draft in drafts)
             last.answer = answered.strip() if told else last.text
         answer = answer if answer is not None else last.answer
-    steps = [_step(drafts, at) for at in range(len(drafts))]
-    return replace(
-        trace,
-        steps=steps,
-        answer=answer,
-        reason=reason,
-        limits=options.limits,
-        tools=options.tools if options.tools is not None else trace.tools,
+    return Trace(
+        _steps(drafts),
+        trace.question,
+        answer,
+        reason,
+        options.limits,
+        trace.error,
+        trace.framework,
+        trace.seconds,
+        trace.id,
+        options.tools if options.tools is not None else trace.tools,
+        trace.metadata,
+        trace.unreadable,
     )
 
 
@@ -76,15 +81,21 @@ def _failed(draft: Draft) -> bool:
     return seen is not None and (seen.failed or failure_in(seen.text) is not None)
 
 
-def _step(drafts: Sequence[Draft], at: int) -> Step:
-    draft = drafts[at]
-    after_result = at > 0 and bool(drafts[at - 1].observations)
-    empty = not draft.text and not draft.calls and not draft.thought and draft.error is None
-    step = draft.step()
-    # To say nothing after a tool's result is a normal way to finish.
-    if empty and draft.reads and not after_result and not draft.observations:
-        return replace(step, turn=read_response(""))
-    return step
+def _steps(drafts: Sequence[Draft]) -> list[Step]:
+    steps: list[Step] = []
+    after_result = False
+    for draft in drafts:
+        step = draft.step()
+        # To say nothing after a tool's result is a normal way to finish.
+        if not step.text and draft.reads and not after_result and _is_empty(step):
+            step = replace(step, turn=read_response(""))
+        steps.append(step)
+        after_result = bool(step.observations)
+    return steps
+
+
+def _is_empty(step: Step) -> bool:
+    return not (step.calls or step.thought or step.observations) and step.error is None
 
 
 def answer_in(given: Any) -> str:

@@ -133,6 +133,9 @@ def _usual(value: dict[str, Any]) -> Said | None:
 
 
 def _listed(value: Any, role: str, depth: int) -> list[Said]:
+    opening = value[0] if value else None
+    if type(opening) is dict and "role" in opening and is_message(opening):
+        return _each(value, role, depth)  # a conversation, nearly always
     if len(value) == _PAIR and _is_pair(value):
         return [Said(_ROLES[value[0].lower()], value[1])]
     calls = list(map(call_of, value)) if all(map(_is_bare_call, value)) else []
@@ -142,8 +145,17 @@ def _listed(value: Any, role: str, depth: int) -> list[Said]:
         return [Said(role, "\n".join(value))]
     if value and all(map(_is_part, value)):  # the content of a message without the message
         return _spoken({}, value, role)
+    return _each(value, role, depth)
+
+
+def _each(value: Any, role: str, depth: int) -> list[Said]:
+    """Return the messages of a list; items of one reply are joined."""
     said: list[Said] = []
     for each in value:
+        usual = _usual(each) if type(each) is dict else None
+        if usual is not None:
+            said.append(usual)
+            continue
         for more in messages_in(each, role, depth + 1):
             if more.item and said and said[-1].item:
                 said[-1].join(more)

@@ -46,12 +46,14 @@ class ReadOptions:
     @property
     def limits(self) -> Limits:
         """The limits of the run."""
-        return Limits(max_iterations=self.max_iterations)
+        return Limits(self.max_iterations)
 
     def ends(self, call: TraceCall) -> bool:
         """Tell whether a call ends a run, if it is the last thing that the run does."""
         name = call.name.lower()
-        return name in _FINISH or name in self.finish or _written(call) in self.finish
+        if name in _FINISH:
+            return True
+        return bool(self.finish) and (name in self.finish or _written(call) in self.finish)
 
     def hands_over(self, call: TraceCall, agents: Iterable[str | None] = ()) -> bool:
         """Tell whether a call ends a run with somebody else, if it is the last of it.
@@ -67,6 +69,9 @@ class ReadOptions:
         return not who or who in {(each or "").lower().replace(" ", "_") for each in agents}
 
 
+_NO_OPTIONS: Final = ReadOptions()
+
+
 def options_of(
     tools: Iterable[str] | None = None,
     finish: Iterable[str] = (),
@@ -74,6 +79,8 @@ def options_of(
     max_iterations: int | None = None,
 ) -> ReadOptions:
     """Return the options that a user gave."""
+    if tools is None and finish == handover == () and max_iterations is None:
+        return _NO_OPTIONS
     return ReadOptions(
         None if tools is None else tuple(tools),
         frozenset(name.lower() for name in finish),

@@ -72,12 +72,14 @@ def _spans(given: list[Any]) -> Iterator[Span]:
         number += 1
         yield span
         children = as_list(raw.get("child_spans") or raw.get("children"))
-        stack += [(child, span.id) for child in reversed(children)]
+        if children:
+            stack += [(child, span.id) for child in reversed(children)]
 
 
 def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
     told = told_by(raw)
-    told = raw if not told and is_attributes(raw) else _dotted(raw, told)
+    if not told:
+        told = raw if is_attributes(raw) else _dotted(raw)
     attributes = of.flat(told)
     context = as_map(raw.get("context") or raw.get("spanContext"))
     name = str(first(raw, "span_name", "name", "operationName", "workflow_name") or "")
@@ -88,11 +90,12 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
     event = kind in ("AGENT", "CHAIN") and of.is_call(attributes)
     kind = "TOOL" if event else kind
     above = first(raw, "parent_span_id", "parent_id", "parentSpanId", "parentId")
-    above = above or first(as_map(raw.get("parentSpanContext")), "spanId", "span_id")
-    above = above or next((get(each, "spanID") for each in as_list(raw.get("references"))), None)
-    id = first(raw, "span_id", "spanId", "spanID", "id") or first(context, "span_id", "spanId")
+    if not (above or parent):
+        above = first(as_map(raw.get("parentSpanContext")), "spanId", "span_id")
+        above = above or next((get(e, "spanID") for e in as_list(raw.get("references"))), None)
+    id = first(context, "span_id", "spanId") or first(raw, "span_id", "spanId", "spanID", "id")
     return Span(
-        id=str(first(context, "span_id", "spanId") or id or f"span-{number}"),
+        id=str(id or f"span-{number}"),
         parent=parent or str(above or ""),
         name=name,
         kind=kind,
@@ -112,7 +115,10 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
 def told_by(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a span says about its work: under its attributes, its tags or its data."""
     for key in ("span_attributes", "attributes", "tags"):  # the last is Jaeger's and Zipkin's
-        held = decoded(raw.get(key))
+        held = raw.get(key)
+        if type(held) is dict and held:
+            return held
+        held = decoded(held)
         if isinstance(held, Mapping) and held:
             return held
         if isinstance(held, list) and held and "key" in as_map(held[0]):
@@ -129,10 +135,8 @@ def told_by(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _dotted(raw: Mapping[str, Any], told: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Add the attributes that rows of a data frame keep in columns of their own."""
-    if told:
-        return told
+def _dotted(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the attributes that rows of a data frame keep in columns of their own."""
     return {k[len("attributes.") :]: v for k, v in raw.items() if k.startswith("attributes.")}
 
 
@@ -150,8 +154,8 @@ def _error(
 ) -> TraceError | None:
     status = as_map(raw.get("status"))
     code = first(raw, "status_code", "statusCode")
-    code = str(first(status, "status_code", "code") if code is None else code)
-    failed = code.upper().rpartition(".")[2] in _FAILED
+    code = first(status, "status_code", "code") if code is None else code
+    failed = code is not None and str(code).upper().rpartition(".")[2] in _FAILED
     if not failed and not events:
         return None
     known = (as_map(as_map(event).get("attributes")) for event in events)

@@ -16,10 +16,10 @@ from loopmend.traces.trace import Observation, Trace, TraceCall
 
 __all__ = ["is_react_log", "read_react_log"]
 
+# At the start of a line, which a search finds fastest by the end of the line before it.
 _HEADER: Final = re.compile(
-    r"^[ \t>*]*(?P<kind>Thought|Action Input|Action|Observation|Final Answer|Answer|Question)"
-    r"(?:[ \t]*(?P<number>\d{1,4}))?[ \t*]*:[*]*",
-    re.MULTILINE,
+    r"\n[ \t>*]*(Thought|Action Input|Action|Observation|Final Answer|Answer|Question)"
+    r"(?:[ \t]*\d{1,4})?[ \t*]*:[*]*"
 )
 _BRACKETS: Final = re.compile(
     r"\s*(?P<name>[A-Za-z_][\w \-]{0,60}?)\s*\[(?P<given>.*)\]?\s*\Z", re.DOTALL
@@ -43,7 +43,7 @@ def is_react_log(text: str) -> bool:
     >>> is_react_log("Thought: x\nAction: Search[Oslo]"), is_react_log("Thought: x")
     (True, False)
     """
-    kinds = {match["kind"] for match in _HEADER.finditer(_plain(text[:100_000]))}
+    kinds = {match[1] for match in _HEADER.finditer("\n" + _plain(text[:100_000]))}
     return "Action" in kinds or {"Thought", "Final Answer"} <= kinds
 
 
@@ -70,73 +70,83 @@ def read_react_log(text: str, options: ReadOptions) -> Trace:
     """
     if not isinstance(text, str):
         raise not_text(text, "text")
-    text = _plain(text)
+    text = "\n" + _plain(text)
     marks = _marks(text)
     drafts: list[Draft] = []
     asked: list[str] = []
-    for at, mark in enumerate(marks):
-        stop = marks[at + 1].start() if at + 1 < len(marks) else len(text)
-        body = text[mark.end() : stop].strip()
-        if mark["kind"] == "Question":
+    stops = [start for _, start, _ in marks]
+    for (kind, start, end), stop in zip(marks, [*stops[1:], len(text)], strict=False):
+        body = text[end:stop].strip()
+        if kind == "Question":
             asked.append(body)
             continue
-        _take(drafts, mark, body, text[mark.start() : stop], options)
-        for draft in drafts[-1:]:
-            draft.request = max(len(asked) - 1, 0)
+        if kind == "Observation":
+            _see(drafts, body)
+        else:
+            _take(drafts, kind, body, options)
+            if drafts and not drafts[-1].observations:
+                said = text[start:stop].strip()
+                drafts[-1].text = f"{drafts[-1].text}\n{said}".strip()
+        if drafts and asked:
+            drafts[-1].request = len(asked) - 1
     answers = [draft.answer for draft in drafts if draft.answer is not None]
-    before = text[: marks[0].start()].strip() if marks else text.strip()
+    before = text[: marks[0][1]].strip() if marks else text.strip()
     trace = Trace(
         question=before or next(iter(asked), None) or None,
         answer=answers[-1] if answers else None,
         framework="react_log",
-        unreadable="react_log" if text.strip() and not drafts else None,
+        unreadable="react_log" if not drafts and text.strip() else None,
     )
     return ended(drafts, trace, options, talks=False)
 
 
-def _marks(text: str) -> list[re.Match[str]]:
-    """Return the headers; a question counts where one is due: first, or after an answer."""
-    marks: list[re.Match[str]] = []
+def _marks(text: str) -> list[tuple[str, int, int]]:
+    """Return the headers: what each heads, and where it starts and ends.
+
+    A question counts where one is due: first, or after an answer.
+    """
+    marks: list[tuple[str, int, int]] = []
     due = True
     for mark in _HEADER.finditer(text):
-        if mark["kind"] == "Answer" and not (marks and marks[-1]["kind"] == "Thought"):
+        kind = mark[1]
+        if kind == "Answer" and not (marks and marks[-1][0] == "Thought"):
             continue  # LlamaIndex answers right after a thought
-        if mark["kind"] != "Question":
-            called = _NAMED.match(text, mark.end()) if mark["kind"] == "Action" else None
-            finishes = called is not None and called[1].lower() in _FINISH
-            due = mark["kind"].endswith("Answer") or finishes or (due and bool(marks))
-        elif not due:
-            continue  # a line of what a tool returned
-        else:
+        if kind == "Action":
+            called = _NAMED.match(text, mark.end())
+            due = (called is not None and called[1].lower() in _FINISH) or (due and bool(marks))
+        elif kind != "Question":
+            due = kind.endswith("Answer") or (due and bool(marks))
+        elif due:
             due = False
-        marks.append(mark)
+        else:
+            continue  # a line of what a tool returned
+        marks.append((kind, mark.start(), mark.end()))
     return marks
 
 
-def _take(
-    drafts: list[Draft], mark: re.Match[str], body: str, whole: str, options: ReadOptions
-) -> None:
-    """Add one section to the step that it belongs to."""
-    kind = mark["kind"]
-    if kind == "Observation":
-        last = drafts[-1] if drafts else _new(drafts)
-        last.observations.append(Observation(body, last.calls[-1].name if last.calls else None))
-        return
+def _see(drafts: list[Draft], body: str) -> None:
+    """Add what a tool returned to the latest step."""
+    last = drafts[-1] if drafts else _new(drafts)
+    last.observations.append(Observation(body, last.calls[-1].name if last.calls else None))
+
+
+def _take(drafts: list[Draft], kind: str, body: str, options: ReadOptions) -> None:
+    """Add one section of a reply to the step that it belongs to."""
     if kind == "Action Input":
         if drafts and drafts[-1].calls and drafts[-1].calls[-1].arguments is None:
             given = decoded(body)
             given = given if isinstance(given, Mapping) else body
             drafts[-1].calls[-1] = replace(drafts[-1].calls[-1], arguments=given)
+        return
+    draft = drafts[-1] if drafts else None
+    if draft is None or draft.calls or draft.answer is not None or draft.observations:
+        draft = _new(drafts)
+    if kind == "Thought":
+        draft.thought = (
+            f"{draft.thought}\n{body}" if draft.thought and body else body or draft.thought
+        )
     else:
-        draft = drafts[-1] if drafts else None
-        if draft is None or draft.calls or draft.answer is not None or draft.observations:
-            draft = _new(drafts)
-        if kind == "Thought":
-            draft.thought = "\n".join(filter(None, (draft.thought, body))) or None
-        else:
-            _act(draft, kind, body, options)
-    if drafts and not drafts[-1].observations:
-        drafts[-1].text = f"{drafts[-1].text}\n{whole.strip()}".strip()
+        _act(draft, kind, body, options)
 
 
 def _new(drafts: list[Draft]) -> Draft:

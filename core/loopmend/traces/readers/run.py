@@ -26,7 +26,7 @@ from loopmend.traces.trace import Observation, Trace, TraceCall, TraceError
 
 __all__ = ["read_run"]
 
-_CODE: Final = re.compile(r"```(?:py|python)\s*\n(.*?)(?:\n```|\Z)", re.DOTALL)
+_CODE: Final = re.compile(r"```(?:py|python)\s*\n")
 _FINAL_TOOLS: Final = frozenset({"finalanswertool", "final_answer", "finalanswer"})
 # LangChain's AgentExecutor runs these two in place of a tool: for a reply that its parser
 # refused, and for a tool that there is not.
@@ -179,7 +179,7 @@ class _Reading:
             return
         if not self.steps:
             self._before(span)
-        elif len(self.steps[-1].observations) < len(self.steps[-1].calls):
+        else:
             self._returned(span)
         draft = Draft.of(reply)
         draft.finish = draft.finish or span.finish
@@ -188,9 +188,8 @@ class _Reading:
         if finals:
             draft.calls = [call for call in draft.calls if call not in finals]
             draft.answer = answer_in(finals[0].arguments)
-        code = _CODE.search(draft.text) if self.runs_code and not draft.calls else None
-        if code is not None and draft.answer is None:
-            draft.calls = [TraceCall("python", code[1])]
+        if self.runs_code and not draft.calls and draft.answer is None:
+            draft.calls = _code_in(draft.text)
         draft.error, draft.agent, draft.id = span.error, agent, span.id
         draft.request = self.request
         draft.tokens = span.tokens or draft.tokens
@@ -213,11 +212,14 @@ class _Reading:
 
     def _returned(self, span: Span) -> None:
         """Take results that only the next request tells: not every tool has a span."""
+        last = self.steps[-1]
+        if len(last.observations) >= len(last.calls) or all(call.id is None for call in last.calls):
+            return
         for said in span.asked:
             for result in said.results:
                 made = self._made(result.call_id)
-                if made is self.steps[-1]:
-                    self.steps[-1].observe(result)
+                if made is last:
+                    last.observe(result)
 
     def _tool(self, span: Span) -> None:
         if span.is_bare and span.tool is None:
@@ -292,6 +294,15 @@ class _Reading:
         if not self.steps or len(self.steps[-1].calls) >= _MOST:
             self.steps.append(Draft())
         return self.steps[-1]
+
+
+def _code_in(text: str) -> list[TraceCall]:
+    """Return the first block of code as the call that its host makes of it."""
+    start = _CODE.search(text)
+    if start is None:
+        return []
+    code, _, _ = text[start.end() :].partition("\n```")
+    return [TraceCall("python", code)]
 
 
 def _tells(message: str, error: TraceError | None) -> bool:

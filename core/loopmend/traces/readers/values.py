@@ -14,6 +14,7 @@ __all__ = [
     "as_list",
     "as_map",
     "as_text",
+    "counted",
     "decoded",
     "finish_in",
     "finish_of",
@@ -123,8 +124,17 @@ def tokens_in(usage: Any) -> Tokens | None:
     """
     if usage is None or not isinstance(usage, Mapping):
         return None
-    counts = [_number(first(usage, *names)) for names in (_INPUT, _OUTPUT)]
-    return None if counts == [None, None] else Tokens(counts[0] or 0, counts[1] or 0)
+    return counted(first(usage, *_INPUT), first(usage, *_OUTPUT))
+
+
+def counted(input: Any, output: Any) -> Tokens | None:
+    """Return two counts as tokens, or none if neither is a number.
+
+    >>> counted("12", None), counted(None, "many")
+    (Tokens(input=12, output=0), None)
+    """
+    counts = _number(input), _number(output)
+    return None if counts == (None, None) else Tokens(counts[0] or 0, counts[1] or 0)
 
 
 def tokens_of(response: Any) -> Tokens | None:
@@ -134,9 +144,9 @@ def tokens_of(response: Any) -> Tokens | None:
     Tokens(input=12, output=3)
     """
     for held in (get(response, "usage"), get(response, "usage_metadata"), response):
-        counts = [_number(first(held, *names)) for names in (_INPUT, _OUTPUT)]
-        if counts != [None, None]:
-            return Tokens(counts[0] or 0, counts[1] or 0)
+        tokens = counted(first(held, *_INPUT), first(held, *_OUTPUT))
+        if tokens is not None:
+            return tokens
     return None
 
 
@@ -151,6 +161,8 @@ def finish_of(response: Any) -> str | None:
 
 
 def _number(value: Any) -> int | None:
+    if value is None:
+        return None
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):

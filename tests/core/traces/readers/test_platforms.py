@@ -560,3 +560,18 @@ def test_agents_that_answer_in_fields() -> None:
     )
     assert agent(ANSWER, json.dumps({"a": 1})).question is None
     assert agent(ANSWER, json.dumps({"task": ""})).question is None
+
+
+@pytest.mark.parametrize(
+    ("attributes", "answer"),
+    [
+        ({"gen_ai.operation.name": "guess", "llm.output_messages.0.message.content": "4"}, "4"),
+        ({"gen_ai.operation.name": "guess"}, None),
+        ({f"llm.output_messages.{n}.message.content": f"{n}" for n in (10, 2)}, "2\n10"),
+        ({"llm.output_messages.².message.content": "4"}, None),
+    ],
+    ids=["unknown operation", "nothing else", "in the order of numbers", "no number"],
+)
+def test_what_says_that_a_span_is_a_model(attributes: dict[str, Any], answer: str | None) -> None:
+    """A model's span is known by its reply if its kind has a name that nobody knows."""
+    assert Trace.from_spans([{"span_id": "1", "attributes": attributes}]).answer == answer
