@@ -50,30 +50,24 @@ class Later:
         self.work = work
 
 
-class Lazily:
+class Lazily(property):
     """The slot of a field that works out what is left for later."""
 
-    __slots__ = ("slot",)
-
     def __init__(self, slot: Any) -> None:
+        super().__init__(self._look, slot.__set__)
         self.slot = slot
 
-    def __get__(self, owner: Any, cls: type) -> Any:
-        if owner is None:
-            return self
-        value = self.slot.__get__(owner, cls)
+    def _look(self, owner: Any) -> Any:
+        value = self.slot.__get__(owner)
         if type(value) is Later:
             value = value.work(owner)
             self.slot.__set__(owner, value)
         return value
 
-    def __set__(self, owner: Any, value: Any) -> None:
-        self.slot.__set__(owner, value)
-
 
 def as_read(step: Any) -> Any:
     """Return a step's turn if it was read, without reading it now."""
-    turn = type(step).__dict__["turn"].slot.__get__(step, type(step))
+    turn = type(step).turn.slot.__get__(step)
     return None if turn is UNREAD else turn
 
 

@@ -159,7 +159,10 @@ class View:
         self.repeating: list[list[Made]] = list(_repeating(scopes.values()))
         """The calls of each request and agent, if any tool was called more than once."""
         self.again: list[list[Made]] = [
-            calls for calls in self.repeating if len({each.key for each in calls}) < len(calls)
+            calls
+            for calls in self.repeating
+            if len({each.seen for each in calls}) < len(calls)  # to compare calls takes longer
+            and len({each.key for each in calls}) < len(calls)
         ]
         """Those of them in which a call comes back with the same result."""
 
