@@ -179,6 +179,7 @@ def _plain(label: str) -> str:
 def lifts(sets: dict[str, list[Run]]) -> None:
     """Say how much more often runs with a finding failed than runs in general."""
     kinds: dict[str, dict[str, str]] = {}
+    idle: list[str] = []
     for name, runs in sets.items():
         base = sum(run.failed for run in runs) / len(runs)
         good = [run.report for run in runs if not run.failed]
@@ -194,9 +195,12 @@ def lifts(sets: dict[str, list[Run]]) -> None:
             for kind in {f"{f.kind}{' (recovered)' * f.recovered}" for f in run.report.findings}:
                 seen[kind] += 1
                 bad[kind] += run.failed
+        told = {f.kind for run in runs for f in run.report.findings if f.severity != "info"}
+        idle += [f"{kind} ({name})" for kind in told if bad[kind] / seen[kind] <= base]
         for kind, count in seen.items():
             lift = f"{bad[kind] / count / base:.2f} ({count})"
             kinds.setdefault(kind, {})[name] = lift
+    print(f"errors and warnings with a lift of 1 or less: {', '.join(idle) or 'none'}")
     print(f"{'lift (runs)':32}" + "".join(f"{name:>16}" for name in sets))
     for kind in sorted(kinds):
         print(f"{kind:32}" + "".join(f"{kinds[kind].get(name, '-'):>16}" for name in sets))
