@@ -9,6 +9,7 @@ from typing import Any, Final
 from loopmend.traces.readers.parts import (
     WRAPPERS,
     call_of,
+    calls_in,
     content_of,
     kind_of,
     once,
@@ -28,7 +29,7 @@ from loopmend.traces.readers.values import (
     get,
     tokens_in,
 )
-from loopmend.traces.trace import Observation, Tokens, TraceCall
+from loopmend.traces.trace import Observation, Tokens
 
 __all__ = ["is_message", "messages_in"]
 
@@ -73,9 +74,6 @@ _HOLDING: Final = frozenset(
 )
 _USUAL: Final = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 # Most messages have none of these, which is faster to tell than to look for each.
-_CALLING: Final = frozenset(
-    {"tool_calls", "toolCalls", "additional_kwargs", "invalid_tool_calls", "function_call"}
-)
 _COUNTING: Final = frozenset(
     {
         *("usage", "usage_metadata", "metrics", "response_metadata"),
@@ -296,7 +294,7 @@ def _returned(value: Any, content: Any) -> Said:
 def _spoken(value: Any, content: Any, role: str) -> list[Said]:
     kind = as_text(get(value, "type"))
     held = content_of(None if kind == "reasoning" else content)
-    calls = once(held.calls, _calls(value))
+    calls = once(held.calls, calls_in(value))
     if kind.endswith(_CALL):
         named = {"name": kind.removesuffix(_CALL), **value}
         calls += [call for call in [call_of(named)] if call is not None]
@@ -326,18 +324,6 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
         returned = Said("tool", results=held.results)
         return [returned, said] if role == "user" or not said.empty else [returned]
     return [said]
-
-
-def _calls(value: Any) -> list[TraceCall]:
-    if type(value) is dict and _CALLING.isdisjoint(value):
-        return []
-    extra = as_map(get(value, "additional_kwargs"))
-    raw = as_list(first(value, "tool_calls", "toolCalls"))
-    raw = raw or as_list(extra.get("tool_calls"))
-    raw += as_list(get(value, "invalid_tool_calls"))
-    old = first(value, "function_call") or extra.get("function_call")
-    raw += [old] if isinstance(old, Mapping) or hasattr(old, "name") else []
-    return [call for each in raw if (call := call_of(each)) is not None]
 
 
 def _name(value: Any) -> str | None:

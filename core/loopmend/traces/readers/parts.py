@@ -14,6 +14,7 @@ __all__ = [
     "WRAPPERS",
     "Content",
     "call_of",
+    "calls_in",
     "content_of",
     "failed_by",
     "kind_of",
@@ -58,6 +59,10 @@ _CALLING: Final = ("tool_use", "tool_call", "function_call")
 _RETURNING: Final = (
     *("tool_result", "tool_call_response", "call_output", "tool_output", "tool_return"),
     *("retry_prompt", "function_result"),
+)
+# Most messages have none of these, which is faster to tell than to look for each.
+_BESIDE: Final = frozenset(
+    {"tool_calls", "toolCalls", "additional_kwargs", "invalid_tool_calls", "function_call"}
 )
 _DEEPEST: Final = 4
 # A result that is itself kept as a part, or as a list of them.
@@ -180,6 +185,19 @@ def call_of(raw: Any) -> TraceCall | None:
         given = parsed(given)  # or kept as text: that it is broken is a finding, no error of ours
     id = first(raw, "call_id", "id", *_CALL_IDS)
     return TraceCall(name, given, id if isinstance(id, str) else None)
+
+
+def calls_in(value: Any) -> list[TraceCall]:
+    """Return the calls that a message keeps beside its content."""
+    if type(value) is dict and _BESIDE.isdisjoint(value):
+        return []
+    extra = as_map(get(value, "additional_kwargs"))
+    raw = as_list(first(value, "tool_calls", "toolCalls"))
+    raw = raw or as_list(extra.get("tool_calls"))
+    raw += as_list(get(value, "invalid_tool_calls"))
+    old = first(value, "function_call") or extra.get("function_call")
+    raw += [old] if isinstance(old, Mapping) or hasattr(old, "name") else []
+    return [call for each in raw if (call := call_of(each)) is not None]
 
 
 def result_of(raw: Any) -> Observation:
