@@ -41,7 +41,7 @@ def read_messages(
     # Who spoke last without a reply has asked something that the record does not answer.
     waits = bool(drafts) and said[-1].role == "user" and bool(said[-1].text.strip())
     waits = waits and _returned(said[-1], said[-2]).role == "user"
-    trace = ended(
+    return ended(
         drafts,
         Trace(
             question=asked[0] if asked else None,
@@ -51,9 +51,8 @@ def read_messages(
         ),
         options,
         talks=not waits,
+        waits=waits,
     )
-    told = trace.answer is not None or trace.reason is not None
-    return replace(trace, reason="unknown") if waits and not told else trace
 
 
 def drafts_of(said: Sequence[Said]) -> list[Draft]:

@@ -146,8 +146,8 @@ class Draft:
         return Step(
             self.text,
             thought,
-            self.calls,
-            self.observations,
+            tuple(self.calls),
+            tuple(self.observations),
             self.answer,
             UNREAD if reads else None,
             self.error,

@@ -24,7 +24,14 @@ _BROKEN: Final = (
 )
 
 
-def ended(drafts: Sequence[Draft], trace: Trace, options: ReadOptions, *, talks: bool) -> Trace:
+def ended(
+    drafts: Sequence[Draft],
+    trace: Trace,
+    options: ReadOptions,
+    *,
+    talks: bool,
+    waits: bool = False,
+) -> Trace:
     """Return a trace with its steps, and with its ending as far as the steps tell it.
 
     Args:
@@ -32,6 +39,7 @@ def ended(drafts: Sequence[Draft], trace: Trace, options: ReadOptions, *, talks:
         trace: What else is known of the run; what it says about its ending counts first.
         options: Which calls end a run.
         talks: Whether the last reply is the answer, as it is in a conversation.
+        waits: Whether the user spoke last, and the record does not tell what came of it.
     """
     answer, reason = trace.answer, trace.reason
     last = drafts[-1] if drafts else None
@@ -47,6 +55,8 @@ def ended(drafts: Sequence[Draft], trace: Trace, options: ReadOptions, *, talks:
             told = final and any(draft.executed_text for draft in drafts)
             last.answer = answered.strip() if told else last.text
         answer = answer if answer is not None else last.answer
+    if waits and answer is None and reason is None:
+        reason = "unknown"
     return Trace(
         _steps(drafts),
         trace.question,
