@@ -87,7 +87,7 @@ def read_slowly(
         as_it_is = _turn(text, tools, native_calls, config)
         if _outcome(as_it_is) == _outcome(turn):
             return _strictly(as_it_is, config)
-    return _strictly(_placed(turn, source), config)
+    return _strictly(source.placed(turn), config)
 
 
 def _outcome(turn: Turn) -> tuple[Any, ...]:
@@ -112,25 +112,6 @@ def _turn(
 def _too_much(text: str) -> Turn:
     message = "The reply has too much markup to read reliably."
     return Turn(failure=Failure(FailurePattern.MALFORMED, message, (0, len(text))))
-
-
-def _placed(turn: Turn, source: Source) -> Turn:
-    """Move all spans back to the text as it was."""
-    if source.changed is None:
-        return turn
-    moved = [Repair(r.what, source.span(r.span)) for r in turn.repairs]
-    moved.append(Repair(source.changed, (0, len(source.original))))
-    failure = turn.failure and replace(turn.failure, span=source.span(turn.failure.span))
-    fidelity: Fidelity = (
-        "repaired" if turn.fidelity == "exact" and failure is None else turn.fidelity
-    )
-    return replace(
-        turn,
-        repairs=tuple(moved),
-        failure=failure,
-        span=source.span(turn.span),
-        fidelity=fidelity,
-    )
 
 
 def _strictly(turn: Turn, config: ReadingConfig) -> Turn:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from dataclasses import replace
 from html import unescape
 from typing import Final
 
 from loopmend.reading.lexicon import Role, role_of
+from loopmend.reading.turn import Fidelity, Repair, Turn
 
 __all__ = ["Source"]
 
@@ -108,6 +110,18 @@ class Source:
             self.text = shorter
             self.changed = what
             self._patterns.append(pattern)
+
+    def placed(self, turn: Turn) -> Turn:
+        """Return a turn of the text with all spans moved back to the text as it was."""
+        if self.changed is None:
+            return turn
+        moved = [Repair(r.what, self.span(r.span)) for r in turn.repairs]
+        moved.append(Repair(self.changed, (0, len(self.original))))
+        failure = turn.failure and replace(turn.failure, span=self.span(turn.failure.span))
+        exact = turn.fidelity == "exact" and failure is None
+        fidelity: Fidelity = "repaired" if exact else turn.fidelity
+        span = self.span(turn.span)
+        return replace(turn, repairs=tuple(moved), failure=failure, span=span, fidelity=fidelity)
 
     def span(self, span: tuple[int, int]) -> tuple[int, int]:
         """Return where a span of the text that is read stands in the text as it was."""

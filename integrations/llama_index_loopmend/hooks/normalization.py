@@ -22,6 +22,7 @@ from llama_index_loopmend.messages import (
     output_like,
     reply_of,
     selection,
+    text_of,
     with_calls,
     without_calls,
 )
@@ -249,9 +250,8 @@ def is_fine(step: AgentStep, output: AgentOutput, reply: Reply, read: Turn | Non
         return is_clean(reply, step.toolbox)
     if read is None or read.failure is not None or (read.calls and read.dialect != "react"):
         return False  # a call in another form may be copied from a result, or only to be seen
-    if reply.finish_reason and is_unusual(reply.finish_reason):
-        return False
-    return made_of(step, Done(read), output) is None
+    unusual = reply.finish_reason and is_unusual(reply.finish_reason)
+    return not unusual and made_of(step, Done(read), output) is None
 
 
 def judged(
@@ -303,11 +303,9 @@ def _run_into_error(verdict: GaveUp, output: AgentOutput) -> AgentOutput | None:
     if not verdict.runs_into_error:
         return None
     given = failure.call and failure.call.arguments
-    if len(calls := output.tool_calls) > 1:  # nothing else of a refused reply runs
+    if calls := output.tool_calls:  # nothing else of a refused reply runs
         bad = min(calls, key=lambda c: (c.tool_name != failure.tool, c.tool_kwargs != given))
-        return with_calls(output, [bad], output.response.content or "")
-    if calls:
-        return output
+        return output if len(calls) == 1 else with_calls(output, [bad], text_of(output))
     if not output.retry_messages or failure.tool is None:
         return None
     return output_like(output, output.response, [selection(failure.tool, given or {})])

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from loopmend import Failure, FailurePattern, ToolCall, ToolSpec, read_response, read_turn
 from loopmend.contracts import ActionParseError, parse_action
-from loopmend.mending import FORMS, CallResult, LoopPolicy, Nudge, correction, signature
+from loopmend.mending import (
+    FORMS,
+    CallResult,
+    LoopPolicy,
+    Nudge,
+    correction,
+    parser_correction,
+    signature,
+)
 from loopmend.reading import Toolbox
 
 SEARCH = {
@@ -250,3 +258,10 @@ def test_nudges_and_forms_are_no_actions() -> None:
     assert all(isinstance(each, Nudge) for each in nudges)
     for said in (*(each.content for each in nudges if isinstance(each, Nudge)), *FORMS.values()):
         assert not any(isinstance(a, ToolCall) for a in read_turn(said, tools=TOOLS).actions)
+
+
+def test_a_parsers_words_are_short_and_hold_no_control_characters() -> None:
+    """What another parser says may repeat a reply, which a terminal would obey."""
+    said = parser_correction("no date in \x1b[31m" + "x" * 1000 + "\x9b2J")
+    assert said.isprintable()
+    assert len(said) < 600

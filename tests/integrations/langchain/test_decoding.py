@@ -379,6 +379,34 @@ def test_an_agent_is_constrained(*, asynchronous: bool) -> None:
     assert (report["outcome"], report["retries"]) == ("mended", 1)
 
 
+class _StatusError(Exception):
+    """A server's answer to a request that it does not like."""
+
+    status_code = 400
+
+
+class _Unwell(DecodingChatModel):
+    """A server that refuses the first requests, whatever they hold."""
+
+    _refusals: int = PrivateAttr(default=2)
+
+    def _next(self, messages: Any, way: str, kwargs: Any) -> Any:
+        if self._refusals:
+            self._refusals -= 1
+            raise _StatusError
+        return super()._next(messages, way, kwargs)
+
+
+def test_an_error_without_a_schema_says_nothing_about_schemas() -> None:
+    """Only if the same request works without its schema was the schema to blame."""
+    llm = _Unwell(script=[CALL, FINAL])
+    agent: Any = create_agent(llm, TOOLS, middleware=[ToolCallingMiddleware()])
+    with pytest.raises(_StatusError):
+        agent.invoke(QUESTION)
+    assert takes_schema(llm)
+    assert agent.invoke(QUESTION)["messages"][-1].content == DONE
+
+
 def test_an_agent_remembers_who_refuses() -> None:
     """A provider that refused a schema once is not tried again, streamed or not."""
     script = [NARRATED, GOOD, "Let me look once more.", DONE]

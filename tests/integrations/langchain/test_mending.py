@@ -444,3 +444,13 @@ def test_nothing_is_no_answer_to_a_correction() -> None:
     llm = ScriptedChatModel(script=["Let me search for that.", "", "It is in Norway."])
     asked = [HumanMessage("go"), GOOD, ToolMessage("Norway", tool_call_id="call_1")]
     assert with_tool_call_retry(llm, TOOLS).invoke(asked).content == "It is in Norway."
+
+
+@pytest.mark.parametrize("max_retries", [0, 1])
+def test_what_is_given_up_keeps_no_broken_call(max_retries: int) -> None:
+    """A provider would want an answer to it on the next turn."""
+    bad = broken('{"query": ')
+    bad.content = "I search for it."
+    reply, _ = mended(*[bad] * (max_retries + 1), max_retries=max_retries)
+    assert (reply.content, reply.invalid_tool_calls) == ("I search for it.", [])
+    assert "tool_calls" not in reply.additional_kwargs
