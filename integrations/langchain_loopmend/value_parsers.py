@@ -26,6 +26,18 @@ __all__ = ["JsonOutputParser", "PydanticOutputParser", "ValueReader", "value_par
 T = TypeVar("T")
 
 
+class _Described:
+    """Looks like a pydantic model to what only asks one for its schema, as LangChain 1.0 does."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def model_json_schema(self) -> dict[str, Any]:
+        """Return its schema; LangChain leaves out the type, so only objects can go without one."""
+        described = self._schema.json
+        return described if "properties" in described else value_schema(self._schema)
+
+
 class ValueReader(StreamingParser, LangChainJsonParser):
     """How the value parsers read, and what they raise."""
 
@@ -45,10 +57,16 @@ class ValueReader(StreamingParser, LangChainJsonParser):
     @staticmethod
     @override
     def _get_schema(pydantic_object: Any) -> dict[str, Any]:
-        wanted = _wanted(pydantic_object)
-        described = {} if wanted is None else wanted.json
-        # LangChain tells the model all but the type, so only objects can go without one.
-        return described if "properties" in described else value_schema(wanted)
+        return dict(pydantic_object.model_json_schema())
+
+    @override
+    def get_format_instructions(self) -> str:
+        """Return what LangChain's parser tells the model, for any schema."""
+        wanted = self.wanted
+        if wanted is None:
+            return super().get_format_instructions()
+        described = self.model_copy(update={"pydantic_object": _Described(wanted)})
+        return super(ValueReader, described).get_format_instructions()
 
     @override
     def parse(self, text: str) -> Any:
