@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, cast
 
 from langchain_core.language_models import LanguageModelInput
@@ -206,8 +206,15 @@ def asked_of(
         "question": question_of(messages),
         "after_tool_result": answered,
         "holds_more": has_media(messages if shown is None else shown),
-        "conversation": map(_core_message, messages),  # only who writes a call needs it
+        "conversation": _all_of(messages, shown or ()),
     }
+
+
+def _all_of(messages: Sequence[BaseMessage], shown: Sequence[BaseMessage]) -> Iterator[Message]:
+    """Yield a conversation and what else is shown; only who writes a call makes somebody look."""
+    yield from map(_core_message, messages)
+    known = set(map(id, messages))
+    yield from (_core_message(message) for message in shown if id(message) not in known)
 
 
 def mended(reply: AIMessage, done: Done) -> AIMessage:

@@ -151,7 +151,9 @@ class ModelExchange(Exchange):
     def _start(self) -> Ask:
         request, schemas, policy = self._request, self._wanted.schemas, self._setup.policy
         # The state's messages: other middleware may have added a nudge to the request's.
-        asked = asked_of(request.state.get("messages") or request.messages, request.messages)
+        told = [request.system_message] if request.system_message else []
+        shown = [*told, *request.messages]
+        asked = asked_of(request.state.get("messages") or request.messages, shown)
         can = not schemas and bool(policy.constrain)
         self._runtime = request.runtime
         self._mending = Mending(

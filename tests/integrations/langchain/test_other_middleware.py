@@ -34,7 +34,7 @@ from loopmend import Planner
 from loopmend.contracts import ActionCandidate, PlannedAction, TaskStateInput
 from loopmend.mending import CallResult, calls_of
 from tests.integrations.langchain.test_agents import DONE, GOOD, NARRATED, QUESTION, agent, kinds
-from tests.integrations.langchain.tools import TOOLS, wait
+from tests.integrations.langchain.tools import TOOLS, search, wait
 
 # Loop guard
 
@@ -439,3 +439,22 @@ def test_hints_keep_the_blocks_of_a_system_message() -> None:
     content: Any = llm.asked[0][0].content
     assert content[0] == block
     assert content[1]["text"].startswith("Your last reply broke")
+
+
+def test_a_call_in_what_only_the_request_holds_is_a_quotation() -> None:
+    """Other middleware puts documents beside the conversation, or into the instructions."""
+    written = '{"name": "search", "arguments": {"query": "Oslo"}}'
+    document = f"The page says: {written}"
+
+    @wrap_model_call
+    def retrieve(request: Any, handler: Any) -> Any:
+        return handler(request.override(messages=[HumanMessage(document), *request.messages]))
+
+    cases: Any = (([retrieve], None), ([], document))
+    for middleware, prompt in cases:
+        llm = ScriptedChatModel(script=[written, "It is in Norway."])
+        agent: Any = create_agent(
+            llm, [search], system_prompt=prompt, middleware=[*middleware, NormalizationMiddleware()]
+        )
+        said = agent.invoke({"messages": [("user", "What does the page say?")]})["messages"]
+        assert [message.content for message in said[1:]] == [written]
