@@ -203,19 +203,17 @@ class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
 
     @override
     def parse(self, text: str) -> AgentAction | AgentFinish:
-        return self._at_a_glance(text) or super().parse(text)
-
-    def _at_a_glance(self, text: Any) -> AgentAction | AgentFinish | None:
-        """Return what a text in plain lines says, as most are, without making a turn of it."""
+        # A text in plain lines, as most are, needs no turn.
         parts = clean_parts(text) if isinstance(text, str) else None
-        if parts is None:
-            return None
-        _, name, content, _ = parts
-        if name is None:
-            return AgentFinish({"output": content}, text)
-        tools = self.toolbox
-        given = content if tools is None else fit_text(name, content, tools)
-        return AgentAction(name, given, text) if isinstance(given, str) else None
+        if parts is not None:
+            _, name, given, _ = parts
+            if name is None:
+                return AgentFinish({"output": given}, text)
+            tools = self.toolbox
+            fitted = given if tools is None else fit_text(name, given, tools)
+            if isinstance(fitted, str):
+                return AgentAction(name, fitted, text)
+        return super().parse(text)
 
     @override
     def _result(self, text: str, turn: Turn) -> AgentAction | AgentFinish:

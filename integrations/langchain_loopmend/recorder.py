@@ -253,8 +253,9 @@ class TraceRecorder(KeptTraces, _Handler):
         if run is not None and run.kind == "model":
             told = model_reply(result)
         elif run is not None and run.call is not None and error is None:
-            seen = observed(result)
-            told = replace(seen, failed=seen.failed or run.name == UNKNOWN)
+            told = observed(result)
+            if run.name == UNKNOWN:
+                told = replace(told, failed=True)
         ended = self._runs.end(id, told, error)
         if ended is None or not ended.is_worth_keeping:
             return

@@ -128,6 +128,8 @@ def has_header_lines(text: str) -> bool:
     >>> has_header_lines("Well.\n## Action"), has_header_lines("Well.\nAnswer me")
     (True, False)
     """
+    if _PLACES.search(text) is None:  # as in most texts: then nobody has to go through the places
+        return False
     return any(_HEADER.match(text, line.start()) for line in _PLACES.finditer(text))
 
 

@@ -100,12 +100,18 @@ class Run:
     @property
     def agent(self) -> Run | None:
         """The innermost agent that it is a part of."""
-        return next((run for run in self.upwards() if run.framework is not None), None)
+        run: Run | None = self
+        while run is not None and run.framework is None:
+            run = run.parent
+        return run
 
     @property
     def place(self) -> Run | None:
         """The innermost node or tool that it is a part of."""
-        return next((run for run in self.upwards() if run.node or run.kind == "tool"), None)
+        run: Run | None = self
+        while run is not None and not (run.node or run.kind == "tool"):
+            run = run.parent
+        return run
 
     @property
     def agent_name(self) -> str | None:

@@ -106,7 +106,8 @@ class _Draft(Draft):
         for before in self.observations:
             if before.call_id is not None and before.call_id == result.call_id:
                 took = result.seconds if before.seconds is None else before.seconds
-                result = replace(result, seconds=took)
+                known = result.text, result.tool, result.call_id, result.failed
+                result = Observation(*known, took)
                 if result == before:
                     return
                 break
@@ -192,7 +193,7 @@ def _used(drafts: list[_Draft], agent: Run | None, run: Run, call: TraceCall) ->
         seen = Observation(str(run.error) or repr(run.error), call.name, failed=True)
     if seen is not None:  # else it never came back
         id = call.id if call.id is not None else draft.unanswered(call.name)
-        draft.observe(replace(seen, tool=call.name, call_id=id, seconds=run.seconds))
+        draft.observe(Observation(seen.text, call.name, id, seen.failed, run.seconds))
 
 
 def _concluded(
