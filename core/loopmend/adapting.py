@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from loopmend.mending.caps import Pace, answer_said_at_cap, is_last_round, paced
     from loopmend.mending.value_replies import read_value_reply
     from loopmend.planning.conduct import Mode
-    from loopmend.planning.conversation import observe_messages
+    from loopmend.planning.conversation import latest_issue
     from loopmend.planning.facts import Facts, best_similarity
     from loopmend.planning.notes import Issue, Notes
     from loopmend.planning.step_planner import Match, StepPlanner
@@ -40,7 +40,7 @@ _HELD = {
     "loopmend.mending.caps": "Pace answer_said_at_cap is_last_round paced",
     "loopmend.mending.value_replies": "read_value_reply",
     "loopmend.planning.conduct": "Mode",
-    "loopmend.planning.conversation": "observe_messages",
+    "loopmend.planning.conversation": "latest_issue",
     "loopmend.planning.facts": "Facts best_similarity",
     "loopmend.planning.notes": "Issue Notes",
     "loopmend.planning.step_planner": "Match StepPlanner",
@@ -92,7 +92,7 @@ __all__ = [
     "is_last_round",
     "is_unusual",
     "late",
-    "observe_messages",
+    "latest_issue",
     "paced",
     "read_action_reply",
     "read_react",

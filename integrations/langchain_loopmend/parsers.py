@@ -204,7 +204,7 @@ class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
     @override
     def parse(self, text: str) -> AgentAction | AgentFinish:
         # A text in plain lines, as most are, needs no turn.
-        parts = clean_parts(text) if isinstance(text, str) else None
+        parts = clean_parts(text) if isinstance(text, str) else None  # type: ignore[redundant-expr] # callers pass anything
         if parts is not None:
             _, name, given, _ = parts
             if name is None:

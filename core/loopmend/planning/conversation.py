@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import Any, Final, Union
 
 from loopmend._arguments import not_text
@@ -15,9 +15,10 @@ from loopmend.contracts.synthesis import (
 )
 from loopmend.contracts.task_input import RetrievalMetrics, TaskStateInput, ToolSearchStats
 from loopmend.mending.messages import Message, Reply
+from loopmend.planning.notes import Issue
 from loopmend.reading.turn import ReadingConfig
 
-__all__ = ["observe_conversation", "observe_messages", "response_skeleton"]
+__all__ = ["latest_issue", "observe_conversation", "response_skeleton"]
 
 _RECENT: Final = 5
 _SHORT: Final = 60
@@ -99,34 +100,26 @@ def observe_conversation(
     return TaskStateInput(**{**fields, **known})
 
 
-def observe_messages(
-    messages: Iterable[Union[Message, Reply]], *, tool_count: int = 0
-) -> TaskStateInput:
-    """Return what the planner can know from what users, tools and the model said.
+def latest_issue(messages: Iterable[Union[Message, Reply]]) -> Issue:
+    """Return what was wrong with the model's latest reply, and how often in a row one was wrong.
 
     Args:
-        messages: The conversation, oldest first; what the model said are its replies.
-        tool_count: How many tools the model has.
+        messages: The conversation, newest first; what the model said are its replies. It is read
+            back to the first reply in order, or to a tool's result.
 
-    >>> asked = Message("user", "Where is Oslo?")
-    >>> observe_messages([asked, Reply("Let me search.")]).previous_turn_had_protocol_issues
-    True
+    >>> latest_issue([Reply("Let me search."), Message("user", "Where is Oslo?")])
+    ('narrated', 1)
     """
-    said = list(messages)
-    spoken = (m for m in reversed(said) if isinstance(m, Reply) or m.role == "tool")
-    broken = sum(1 for _ in takewhile(_is_broken, spoken))  # a tool's result ends the row
-    return observe_conversation(
-        [m.content for m in said if isinstance(m, Message) and m.role == "user"],
-        [m.text for m in said if isinstance(m, Reply) and not m.calls],
-        tool_count=tool_count,
-        previous_turn_had_protocol_issues=broken > 0,
-        # Each reply but the first of them came after a correction.
-        normalization_retry_streak=max(broken - 1, 0),
-    )
-
-
-def _is_broken(said: Union[Message, Reply]) -> bool:
-    return isinstance(said, Reply) and said.read(None, "native", _QUIET).failure is not None
+    pattern, streak = None, 0
+    for said in messages:
+        if isinstance(said, Reply):
+            failure = said.read(None, "native", _QUIET).failure
+            if failure is None:
+                break
+            pattern, streak = pattern or failure.pattern.value, streak + 1
+        elif said.role == "tool":
+            break
+    return pattern, streak
 
 
 def _repeats(replies: Sequence[str], skeletons: Sequence[str]) -> bool:

@@ -1,123 +1,254 @@
-"""Middleware that plans each step without a model."""
+"""Middleware that plans each step without a model, and acts on the plan."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
+from typing import Annotated, Any, Final, Literal, Union
 
-from langchain.agents.middleware import AgentState, hook_config
-from langchain.agents.middleware.types import ModelRequest, OmitFromInput
-from langchain_core.messages import SystemMessage
-from langgraph.runtime import Runtime
+from langchain.agents.middleware import AgentState
+from langchain.agents.middleware.types import (
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    OmitFromInput,
+    PrivateStateAttr,
+)
+from langchain.agents.structured_output import StructuredOutputError
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
+from langgraph.channels.untracked_value import UntrackedValue
+from langgraph.types import Command
 from typing_extensions import NotRequired, override
 
-from langchain_loopmend.messages import ended_by, said_by
-from langchain_loopmend.middleware.model_calls import Handler, ModelCallMiddleware, Result
-from loopmend import Planner, StopReason
-from loopmend.adapting import observe_messages
-from loopmend.contracts import PlannedAction, TaskStateInput, to_data
+from langchain_loopmend.messages import ended_by, is_users, question_of, said_by, text_of
+from langchain_loopmend.middleware.model_calls import Handler, ModelCallMiddleware, Response, Result
+from loopmend import AdvisedPlan, NormalizationError, Planner, StopReason
+from loopmend.adapting import (
+    Breaker,
+    Facts,
+    Mode,
+    StepPlanner,
+    get,
+    is_fault,
+    latest_issue,
+    tokens_in,
+)
+from loopmend.mending import Form
 
-__all__ = ["PlannerMiddleware", "PlannerState"]
+__all__ = ["Compose", "Inspect", "ModelStep", "Observe", "PlannerMiddleware", "PlannerState"]
 
-Observe = Callable[[Any, Runtime[Any]], TaskStateInput]
+Told = Union[str, None]
+Observe = Callable[["ModelStep"], Mapping[str, Any]]
+"""Returns fields of `TaskStateInput` that the host knows better."""
+Inspect = Callable[["ModelStep"], Union[Told, Awaitable[Told]]]
+"""Looks deeper into memory, and returns what the model should know, or `None`."""
+Compose = Callable[["ModelStep", AdvisedPlan], Union[Told, Awaitable[Told]]]
+"""Makes a skill or a specialist, and returns what the model should know of it, or `None`."""
+
+# The model did reply.
+_ARRIVED: Final = (StructuredOutputError, NormalizationError)
 
 
 class PlannerState(AgentState[Any]):
-    """The agent's state, with the plan of the latest step."""
+    """The agent's state, with the plan of the latest step and what the planner remembers."""
 
     plan: NotRequired[Annotated[dict[str, Any], OmitFromInput]]
+    planner_turn: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+    planner_run: NotRequired[Annotated[dict[Any, Any], UntrackedValue, PrivateStateAttr]]
+
+
+class ModelStep:
+    """A call of the model, as the planner and your functions see it.
+
+    >>> ModelStep.__doc__.split(",")[0]
+    'A call of the model'
+    """
+
+    agent_name = "agent"
+    """The agent's name, which LangChain does not tell."""
+    about: str | None = None
+    """What the agent does."""
+    form: Form = "native"
+    """How the model is asked to write."""
+    streams = False
+    """Whether the model streams, which LangChain does not tell."""
+
+    def __init__(self, request: ModelRequest[Any]) -> None:
+        self.request = request
+        """What LangChain is about to ask."""
+        state: Any = request.state
+        self.messages: Sequence[BaseMessage] = state.get("messages") or request.messages
+        """The conversation, without what other middleware adds for this one call."""
+        news = list(takewhile(lambda message: not is_users(message), reversed(self.messages)))
+        self.user_text = question_of(self.messages)
+        """The user's message."""
+        self.iteration = sum(isinstance(message, AIMessage) for message in news)
+        """How many steps the run has taken."""
+        self.tool_count = len(request.tools)
+        """How many tools there are."""
+        self.roster: Mapping[str, str] = {}
+        """Whom the agent may hand over to: nobody."""
+        self.model: object = request.model
+        """Whom the agent asks."""
+        self.turn: dict[str, Any] = {}
+        """What is kept until the user's next message, as plain data."""
+        self.run: dict[Any, Any] = {}
+        """What is kept while the run goes on."""
+        if self.iteration:
+            self.turn.update(state.get("planner_turn") or {})
+            self.run = state.get("planner_run", self.run)
+        self._results = [message for message in news if isinstance(message, ToolMessage)]
+        self._before = dict(self.turn)
+
+    def facts(self) -> Facts:
+        """Return what is known without asking anybody."""
+        issue, streak = latest_issue(map(said_by, reversed(self.messages)))
+        failing = takewhile(lambda result: result.status == "error", self._results)
+        return Facts(
+            tools=self.tool_count,
+            protocol_issue=issue,
+            issue_streak=streak,
+            failures_in_a_row=len(list(failing)),
+        )
+
+    def window(self) -> int | None:
+        """Return how many tokens the model can see, if its profile says so."""
+        told = get(getattr(self.model, "profile", None), "max_input_tokens")
+        return told if isinstance(told, int) else None
+
+    def memory_look(self) -> None:
+        """Return what looks deeper into memory: LangChain has nothing that does."""
+
+    def conversation(self) -> tuple[list[str], list[str]]:
+        """Return what the user said and what was answered, oldest first."""
+        users = [text_of(message) for message in self.messages if is_users(message)]
+        answers = (m for m in self.messages if isinstance(m, AIMessage) and not m.tool_calls)
+        return users, [text_of(message) for message in answers]
+
+    def shown(self) -> list[str]:
+        """Return the texts that the model is about to see."""
+        told = self.request.system_message
+        return [text_of(m) for m in ([told] if told else []) + list(self.request.messages)]
+
+    def new(self) -> dict[str, Any]:
+        """Return what the agent's state has to remember of it."""
+        turn = {} if self.turn == self._before else {"planner_turn": self.turn}
+        known = self.request.state.get("planner_run") is self.run
+        return turn if known else {**turn, "planner_run": self.run}
 
 
 class PlannerMiddleware(ModelCallMiddleware[PlannerState]):
-    """Plans the next step before each model call, and acts on the plan.
+    """Plans each step without a model, and acts on the plan.
 
-    A blocker, such as an open circuit breaker, ends the run with an answer and without a model
-    call. Hints against repetition and after protocol issues go into the model's system message.
-    The rest of the plan is in the state under `plan`, for the host to act on, with the
-    `differences` between the advice and what the contract alone would plan.
+    Its facts come from the run itself: the user's messages, protocol errors of the latest reply,
+    failing tools, the tokens that the provider reports, the provider's errors. No rule fires on
+    an unknown fact. A blocker ends the run with an answer and without a model call. The latest plan
+    is in the state under `plan`, and stays in force until a fact changes.
 
     Example:
         >>> from langchain.agents import create_agent
         >>> from langchain_core.language_models import FakeListChatModel
-        >>> from loopmend.contracts import TaskStateInput
-        >>> def observe(state, runtime):
-        ...     return TaskStateInput("go", intents=["execution"], provider_breaker_open=True)
         >>> agent = create_agent(FakeListChatModel(responses=["never asked"]),
-        ...                      middleware=[PlannerMiddleware(observe)])
+        ...                      middleware=[PlannerMiddleware(token_budget=0)])
         >>> result = agent.invoke({"messages": [("user", "go")]})
         >>> result["messages"][-1].content
-        'Stopped: Provider circuit breaker open; cannot proceed with inference'
+        'Stopped: Token budget of 0 is used up.'
         >>> result["plan"]["selected"]
         'ReturnBlocker'
     """
 
     state_schema = PlannerState
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all by name, and each has a default
         self,
-        observe: Observe | None = None,
         *,
-        inject: bool = True,
-        block: bool = True,
+        mode: Mode = "enforce",
+        hints: bool = False,
         planner: Planner | None = None,
+        authority: str | None = None,
+        observe: Observe | None = None,
+        breaker: Breaker | Literal[False] | None = None,
+        token_budget: int | None = None,
+        inspect_memory: Inspect | None = None,
+        compose: Compose | None = None,
     ) -> None:
-        """Set what the planner knows and may do.
+        """Set what the planner may know and do.
 
         Args:
-            observe: Returns the host's knowledge, from the state and the runtime; by default
-                it comes from the messages, see `loopmend.planning.observe_conversation`.
-            inject: Whether hints reach the model.
-            block: Whether a blocker ends the run.
-            planner: Your own planner, such as one with your rules; its advice is followed.
+            mode: `"enforce"` acts on the plan; `"advise"` tells the model what the plan would do;
+                `"observe"` changes nothing.
+            hints: Whether to tell the model to vary its replies and to win the user back, as
+                rules 9 and 10 advise. They guess at the user's taste.
+            planner: Your own planner, such as one with your rules.
+            authority: Who the user is, such as `"Creator"`.
+            observe: Returns fields of `TaskStateInput` that you know better, such as `intents` or
+                `retrieval_metrics`.
+            breaker: The provider's circuit breaker, if you share one; by default the middleware
+                keeps one for each model. `False` for none.
+            token_budget: How many tokens one turn may use before the run ends with a blocker.
+            inspect_memory: Looks deeper into memory.
+            compose: Creates a skill or a specialist; by default the plan says what is missing.
+
+        Raises:
+            TypeError: `token_budget` is not an `int`.
+            ValueError: `token_budget` is negative, or the mode is unknown.
         """
         super().__init__()
-        self._observe = observe or _from_messages
-        self._inject = inject
-        self._block = block
-        self._planner = planner or Planner()
-
-    @override
-    @hook_config(can_jump_to=["end"])
-    def before_model(self, state: PlannerState, runtime: Runtime[Any]) -> dict[str, Any]:
-        planned = self._planner.advise(self._observe(state, runtime))
-        told = [] if planned.correction is None else [planned.correction]
-        update: dict[str, Any] = {
-            "plan": {
-                **to_data(planned.advised),
-                "hints": [*told, *planned.hints],
-                "differences": to_data(planned.differences),
-            }
-        }
-        if self._block and planned.selected is PlannedAction.RETURN_BLOCKER:
-            said = ended_by(StopReason.BLOCKED, f"Stopped: {planned.selected_rationale}")
-            update |= {"messages": [said], "jump_to": "end"}
-        return update
-
-    @override
-    @hook_config(can_jump_to=["end"])
-    async def abefore_model(self, state: PlannerState, runtime: Runtime[Any]) -> dict[str, Any]:
-        return self.before_model(state, runtime)
+        self._plans = StepPlanner(
+            planner,
+            mode=mode,
+            hints=hints,
+            authority=authority,
+            observe=observe,
+            breaker=breaker,
+            token_budget=token_budget,
+            inspect_memory=inspect_memory,
+            compose=compose,
+        )
 
     @override
     async def _around(self, request: ModelRequest[Any], handler: Handler, *, waits: bool) -> Result:
-        planned: Any = request.state.get("plan") or {}
-        hints = planned.get("hints") if self._inject else None
-        if hints:
-            request = request.override(system_message=_with_hints(request.system_message, hints))
-        response: Result = await handler(request) if waits else handler(request)
+        step = ModelStep(request)
+        planned = await self._plans.plan(step)
+        plan = {"plan": planned.data()} if planned is not None and planned.is_news else {}
+        wanted = None if planned is None else planned.conduct
+        if wanted is not None and wanted.answer is not None:
+            # Without the jump LangChain would ask for a structured answer again, without end.
+            ends = {} if request.response_format is None else {"jump_to": "end"}
+            said = ended_by(StopReason.BLOCKED, wanted.answer)
+            return _with_update(ModelResponse(result=[said]), {**plan, **step.new(), **ends})
+        if wanted is not None and wanted.notes:
+            told = _with_notes(request.system_message, wanted.notes)
+            request = request.override(system_message=told)
+        try:
+            response: Response = await handler(request) if waits else handler(request)
+        except Exception as error:
+            if is_fault(error):
+                self._plans.failed(step, None if isinstance(error, _ARRIVED) else error)
+            raise
+        replies = [message for message in response.result if isinstance(message, AIMessage)]
+        costs = [tokens_in(reply.usage_metadata) for reply in replies]
+        cost = next((tokens.total for tokens in costs if tokens is not None), None)
+        self._plans.heard(step, cost, partial(_texts, step, replies))
+        return _with_update(response, {**plan, **step.new()})
+
+
+def _with_update(response: Response, update: dict[str, Any]) -> Result:
+    if not update:
         return response
+    return ExtendedModelResponse(model_response=response, command=Command(update=update))
 
 
-def _with_hints(told: SystemMessage | None, hints: list[str]) -> SystemMessage:
-    """Return the system message with hints after it; blocks stay blocks."""
-    text = "\n\n".join(hints)
+def _texts(step: ModelStep, replies: list[AIMessage]) -> list[str]:
+    return [*step.shown(), *map(text_of, replies)]
+
+
+def _with_notes(told: SystemMessage | None, notes: Sequence[str]) -> SystemMessage:
+    """Return the system message with notes after it; blocks stay blocks."""
+    text = "\n\n".join(notes)
     if told is None:
         return SystemMessage(text)
     if isinstance(told.content, str):
         return SystemMessage(f"{told.content}\n\n{text}")
     return SystemMessage(content=[*told.content, {"type": "text", "text": text}])
-
-
-def _from_messages(state: Any, runtime: Runtime[Any]) -> TaskStateInput:  # noqa: ARG001 - a hook
-    """Return what the messages tell; an agent of this kind has tools as a rule."""
-    return observe_messages(map(said_by, state["messages"]), tool_count=1)

@@ -1,4 +1,4 @@
-"""The middleware beside normalization: loop guard, signals and planner."""
+"""The middleware beside normalization: loop guard and signals."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ from langchain_loopmend.middleware import (
     PlannerMiddleware,
 )
 from langchain_loopmend.testing import ScriptedChatModel, call
-from loopmend import Planner
-from loopmend.contracts import ActionCandidate, PlannedAction, TaskStateInput
 from loopmend.mending import CallResult, calls_of
 from tests.integrations.langchain.test_agents import DONE, GOOD, NARRATED, QUESTION, agent, kinds
 from tests.integrations.langchain.tools import TOOLS, search, wait
@@ -287,100 +285,6 @@ def test_on_signal_may_change_the_reply() -> None:
     assert (len(seen), last.content) == (2, STUCK.content)
 
 
-# Planner
-
-
-@pytest.mark.parametrize("asynchronous", [False, True])
-def test_planner_injects_hints(*, asynchronous: bool) -> None:
-    """After a protocol issue of the last turn the model is reminded, once and only for the call."""
-    run, llm = agent(GOOD, DONE, middleware=[PlannerMiddleware()], system_prompt="Be brief.")
-    history: Any = {"messages": [("user", "Where?"), ("ai", NARRATED), ("user", "Well?")]}
-    result = wait(run.ainvoke(history)) if asynchronous else run.invoke(history)
-    assert result["plan"]["selected"] == "ContinueCentralized"
-    first, second = (str(asked[0].content) for asked in llm.asked)
-    assert first.startswith("Be brief.\n\nYour last reply broke the tool protocol.")
-    assert second == "Be brief."
-    assert all(message.type != "system" for message in result["messages"])
-
-
-def test_planner_without_injection() -> None:
-    """The plan is made and kept, but the model is not told."""
-    run, llm = agent(DONE, middleware=[PlannerMiddleware(inject=False)])
-    run.invoke({"messages": [("user", "Where?"), ("ai", NARRATED), ("user", "Well?")]})
-    assert llm.asked[0][0].type == "human"
-    run, llm = agent(DONE, middleware=[PlannerMiddleware()])
-    run.invoke({"messages": [("user", "Where?"), ("ai", NARRATED), ("user", "Well?")]})
-    assert str(llm.asked[0][0].content).startswith("Your last reply broke")
-
-
-@pytest.mark.parametrize("block", [True, False])
-def test_planner_blocks(*, block: bool) -> None:
-    """A blocker ends the run with an answer and without a model call, if that is wanted."""
-
-    def observe(state: Any, runtime: Any) -> TaskStateInput:
-        return TaskStateInput("go", intents=["execution"], provider_breaker_open=True)
-
-    run, llm = agent(DONE, middleware=[PlannerMiddleware(observe, block=block)])
-    result = run.invoke(QUESTION)
-    assert result["plan"]["selected"] == "ReturnBlocker"
-    assert result["messages"][-1].content.startswith("Stopped: Provider" if block else DONE)
-    assert result["messages"][-1].response_metadata == ({ENDED: "blocked"} if block else {})
-    assert len(llm.asked) == (0 if block else 1)
-
-
-def test_planner_does_what_is_advised() -> None:
-    """A blocker ends a conversation too, and the plan says how it departs from the contract."""
-
-    def observe(state: Any, runtime: Any) -> TaskStateInput:
-        return TaskStateInput("hello", provider_breaker_open=True)
-
-    run, llm = agent(DONE, middleware=[PlannerMiddleware(observe)])
-    result = run.invoke(QUESTION)
-    assert result["messages"][-1].content.startswith("Stopped: Provider")
-    assert [found["kind"] for found in result["plan"]["differences"]] == ["blocker_in_conversation"]
-    assert llm.asked == []
-
-
-@pytest.mark.parametrize("asynchronous", [False, True])
-def test_planner_with_rules_of_ones_own(*, asynchronous: bool) -> None:
-    """A host's own blocker ends the run, in its own words; otherwise nothing differs."""
-
-    def no_deletion(state: Any, input: TaskStateInput) -> ActionCandidate | None:
-        if "delete" not in input.user_content:
-            return None
-        return ActionCandidate(PlannedAction.RETURN_BLOCKER, 0.9, "Nothing is deleted here.")
-
-    middleware = [PlannerMiddleware(planner=Planner([no_deletion]))]
-    said = []
-    for question in ("Where is Oslo?", "Please delete Oslo."):
-        run, _ = agent(DONE, middleware=middleware)
-        asked: Any = {"messages": [("user", question)]}
-        result = wait(run.ainvoke(asked)) if asynchronous else run.invoke(asked)
-        said.append((result["messages"][-1].content, len(result["plan"]["differences"])))
-    assert said == [(DONE, 0), ("Stopped: Nothing is deleted here.", 1)]
-
-
-@pytest.mark.parametrize(("broken", "reminded"), [(0, False), (1, True), (2, True), (3, False)])
-def test_planner_reminds_twice_in_a_row(broken: int, *, reminded: bool) -> None:
-    """A model that was reminded twice and still narrates is let go on."""
-    run, llm = agent(DONE, middleware=[PlannerMiddleware()])
-    turns: list[Any] = [("user", "Well?"), ("ai", DONE)]
-    turns += [("user", "Well?"), ("ai", NARRATED)] * broken
-    result = run.invoke({"messages": [*turns, ("user", "Well?")]})
-    assert (llm.asked[0][0].type == "system") is reminded
-    kinds_of = [found["kind"] for found in result["plan"]["differences"]]
-    assert kinds_of == (["retry_capped"] if broken == 3 else [])
-
-
-def test_a_result_ends_the_row_of_broken_replies() -> None:
-    """After a call that was made the model is reminded anew."""
-    run, llm = agent(DONE, middleware=[PlannerMiddleware()])
-    broken: list[Any] = [("ai", NARRATED), ("user", "Well?")] * 3
-    worked: list[Any] = [GOOD, ToolMessage("Norway", tool_call_id="call_1")]
-    run.invoke({"messages": [("user", "Go"), *broken, *worked, *broken[:2]]})
-    assert str(llm.asked[0][0].content).startswith("Your last reply broke")
-
-
 def test_resumed_runs_keep_their_reports() -> None:
     """Reports and plans are plain data, so that a checkpointer can keep them."""
     llm = ScriptedChatModel(script=[NARRATED, DONE, NARRATED, DONE])
@@ -428,17 +332,6 @@ def test_a_stuck_reply_keeps_what_it_holds() -> None:
     run, llm = agent(tried, middleware=[NormalizationMiddleware(), MetaSignalMiddleware()])
     assert run.invoke(QUESTION)["meta_signals"][0]["kind"] == "Stuck"
     assert len(llm.asked) == 1
-
-
-def test_hints_keep_the_blocks_of_a_system_message() -> None:
-    """Marks for a provider's cache stay where they are."""
-    block: Any = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
-    prompt = SystemMessage(content=[block])
-    run, llm = agent(DONE, middleware=[PlannerMiddleware()], system_prompt=prompt)
-    run.invoke({"messages": [("user", "Where?"), ("ai", NARRATED), ("user", "Well?")]})
-    content: Any = llm.asked[0][0].content
-    assert content[0] == block
-    assert content[1]["text"].startswith("Your last reply broke")
 
 
 def test_a_call_in_what_only_the_request_holds_is_a_quotation() -> None:
