@@ -57,11 +57,14 @@ def question_of(given: Any) -> str | None:
 def _last_human(given: list[Any]) -> str | None:
     # A model is asked with a list for each prompt.
     flat = [one for each in given for one in (each if isinstance(each, list) else [each])]
-    try:
-        messages = convert_to_messages(flat)
-    except (ValueError, TypeError, KeyError, NotImplementedError):  # no conversation
-        return None
-    return next((text_of(m) or None for m in reversed(messages) if m.type == "human"), None)
+    for said in reversed(flat):
+        try:
+            [message] = [said] if isinstance(said, BaseMessage) else convert_to_messages([said])
+        except (ValueError, TypeError, KeyError, NotImplementedError):  # no conversation
+            return None
+        if message.type == "human":
+            return text_of(message) or None
+    return None
 
 
 def answer_of(result: Any) -> str | None:

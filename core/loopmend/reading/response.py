@@ -88,7 +88,9 @@ def read_response(  # noqa: PLR0913 - all but the text by name
     if not isinstance(text, str):
         raise not_text(text, "text")
     reason = _folded(finish_reason)
-    config = replace(config, native=protocol == "native")
+    native = protocol == "native"
+    if config.native != native:
+        config = replace(config, native=native)
     toolbox = toolbox_of(tools)
     if broken_calls:
         turn = _with_broken(text, [*calls, *broken_calls], toolbox, config)
@@ -99,7 +101,7 @@ def read_response(  # noqa: PLR0913 - all but the text by name
         return _failed(Turn(), FailurePattern.MALFORMED, message, len(text))
     if not calls and not text.strip() and reason in _DECLINED_REASONS:
         return Turn((FinalAnswer(""),), span=(0, len(text)))
-    turn = read(text, toolbox, calls, replace(config, salvage=False))
+    turn = read(text, toolbox, calls, _believing(config))
     if reason in _CUT_REASONS and _may_be_cut(turn, text):
         message = "The reply hit its length limit in the middle of a call."
         return _failed(turn, FailurePattern.TRUNCATED, message, len(text))
@@ -134,6 +136,11 @@ def _folded(finish_reason: str | None) -> str:
     return (finish_reason or "").lower().rpartition(".")[2].replace("-", "_")
 
 
+def _believing(config: ReadingConfig) -> ReadingConfig:
+    """Return how to read without making what is no call of the provider's."""
+    return replace(config, salvage=False) if config.salvage else config
+
+
 def _with_broken(
     text: str, calls: Sequence[Any], tools: Toolbox | None, config: ReadingConfig
 ) -> Turn:
@@ -141,7 +148,7 @@ def _with_broken(
     if not all(isinstance(name_of(call), str) for call in calls):
         failure = Failure(FailurePattern.MALFORMED, "A call has no name.", (0, len(text)))
         return Turn(failure=failure)
-    return read(text, tools, calls, replace(config, salvage=False))
+    return read(text, tools, calls, _believing(config))
 
 
 def _broken(turn: Turn, whole: int, text: str, reason: str) -> Turn:

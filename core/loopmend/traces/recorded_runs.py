@@ -22,8 +22,11 @@ __all__ = ["trace_of"]
 _EXECUTOR: Final = "agent_executor"
 _UNREADABLE: Final = (FailurePattern.TEXTUAL_CALL, FailurePattern.MALFORMED)
 _NO_ANSWER: Final = (*_UNREADABLE, FailurePattern.TRUNCATED)
-_CONFIG: Final = ReadingConfig()
-_AFTER_RESULT: Final = ReadingConfig(after_tool_result=True)
+_CONFIGS: Final = {
+    (native, after_result): ReadingConfig(native=native, after_tool_result=after_result)
+    for native in (False, True)
+    for after_result in (False, True)
+}
 
 
 def trace_of(
@@ -243,7 +246,7 @@ def _steps(drafts: list[_Draft], *, native: bool) -> Iterator[Step]:
 def _read(told: ModelReply, *, native: bool, after_result: bool) -> Turn:
     said = _capped(told.reply)
     by_call = told.is_message and (native or bool(said.calls or said.broken_calls))
-    config = _AFTER_RESULT if after_result else _CONFIG
+    config = _CONFIGS[by_call, after_result]
     return said.read(None, "native" if by_call else "text", config)
 
 
