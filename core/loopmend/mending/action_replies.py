@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
@@ -234,7 +234,7 @@ def to_be_made(
     native = turn.dialect == "native"
     if native and turn.fidelity == "exact" and _have_ids(reply.calls):
         return None, None
-    calls = turn.calls
+    calls = turn.calls if native else _each_once(turn.calls)
     known = [call.id for call in (*reply.calls, *reply.broken_calls)] if native else []
     ids: list[str] = []
     for at in range(len(calls)):
@@ -242,6 +242,11 @@ def to_be_made(
         ids.append(id_of() if not id or id in ids else id)
     made = [NativeCall(c.name, c.arguments, i) for c, i in zip(calls, ids, strict=True)]
     return tuple(made), None if native else beside(reply.text, turn)
+
+
+def _each_once(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
+    """Return calls without those that a text repeats: models repeat what they write."""
+    return list({(call.name, repr(call.arguments)): call for call in calls}.values())
 
 
 def beside(text: str, turn: Turn) -> str:

@@ -127,6 +127,17 @@ def test_a_written_call_is_made() -> None:
     assert step.content == "Let me look that up."
 
 
+def test_a_written_call_that_is_repeated_is_made_once() -> None:
+    """Models repeat what they write, and nobody wants a thing done twice for that."""
+    other = WRITTEN.replace("Oslo", "Bergen")
+    done = started().reply(Reply(f"{WRITTEN}\n{other}\n{WRITTEN}"))
+    assert isinstance(done, Done)
+    assert [call.arguments for call in done.calls or ()] == [{"query": "Oslo"}, {"query": "Bergen"}]
+    twice = started().reply(Reply(calls=(GOOD, GOOD)))
+    assert isinstance(twice, Done)
+    assert len(twice.calls or ()) == 2  # through the interface a model may well mean both
+
+
 def test_what_is_left_beside_a_made_call_is_no_markup() -> None:
     """A fence, a quote or a bracket as content becomes the next answer."""
     step = started().reply(Reply(f"Calling search [1]:\n{WRITTEN}"))
