@@ -53,7 +53,17 @@ EXPECTED = [
 ]
 
 PACKAGES = (
-    *("adapting", "batch", "breaker", "cli", "contracts", "mending", "planning", "pytest", "reading"),
+    *(
+        "adapting",
+        "batch",
+        "breaker",
+        "cli",
+        "contracts",
+        "mending",
+        "planning",
+        "pytest",
+        "reading",
+    ),
     *("rendering", "traces"),
 )
 """Where the names live that few need; their `__all__` is locked by tests/public_names.json."""
@@ -65,7 +75,19 @@ SHOWN = ("integrations", "demo", "live", "docs", "notebooks")
 
 WITHOUT_DOCSTRING = {
     *("AgentAction", "LoopDecision", "MetaSignal", "StuckRequest", "__version__"),
-    *("BreakerState", "FORMS", "Form", "Issue", "Kind", "LoopKind", "Match", "Mode", "OnCap", "OnFailure", "Step"),
+    *(
+        "BreakerState",
+        "FORMS",
+        "Form",
+        "Issue",
+        "Kind",
+        "LoopKind",
+        "Match",
+        "Mode",
+        "OnCap",
+        "OnFailure",
+        "Step",
+    ),
     *("ReactBoundOutcome", "ReactGrammarOutcome", "ReactTerminationOutcome"),
     *("ACTION_VERBS", "DETECTORS", "FORMATS", "I06_REASON_EXIT", "MAX_NORMALIZATION_RETRIES"),
 }

@@ -72,12 +72,14 @@ _ABOUT_A_TOOL: Final = re.compile(
     r"|request body|aufruf|befehl|appel|commande|llamada|comando|chamada|chiamata|aanroep)\b",
     re.IGNORECASE,
 )
-# "JSON for delete_all", in whatever language: it is that of the call. A name that is also a word may
-# stand there by chance, and "delete_all as JSON" is its result.
-_NO_WORD: Final = re.compile(r"\w*[a-z\d](?:[_.\-]|(?<=[a-z])[A-Z])\w+")
+# "JSON for delete_all", in whatever language: it is that of the call. A name that is also a word
+# may stand there by chance, and "delete_all as JSON" is its result.
+_NO_WORD: Final = re.compile(r"[_\d.\-]|[a-z][A-Z]")
 _JSON_OF: Final = (
-    r"(?<![a-z\d_.])json[\w'\-]*\s+(?:[^\s.?!]+\s+)?[\"'`]?(?:{name})(?![a-z\d_])"
-    r"|(?<![a-z\d_])(?:{name})[\"'`]?(?:-\w+)?\s*(?:[^\x00-\u024f\s]+\s*)?json"
+    r"(?<![a-z\d_.])json[\w'\-]{{0,20}}\s{{1,3}}(?:[^\s.?!]{{1,20}}\s{{1,3}})?[\"'`]?"
+    r"(?:{name})(?![a-z\d_])"
+    r"|(?<![a-z\d_])(?:{name})[\"'`]?(?:-\w{{1,20}})?\s{{0,3}}"
+    r"(?:[^\x00-\u024f\s]{{1,20}}\s{{0,3}})?json"
 )
 _FEW: Final = 40
 _END: Final = re.compile(r"[.?!\n](?:\s|$)")
@@ -227,7 +229,7 @@ def asks_to_see(question: str, tools: Collection[str] = ()) -> bool:
     parts = [asked] if len(asked) <= 2 * _LONGEST else [asked[:_LONGEST], asked[-_LONGEST:]]
     if any(_NOT_RUN.search(part) or _SHOW_CALL.search(part) for part in parts):
         return True
-    names = "|".join(map(re.escape, filter(_NO_WORD.fullmatch, tools)))
+    names = "|".join(map(re.escape, filter(_NO_WORD.search, tools)))
     if names and any(re.search(_JSON_OF.format(name=names), p, re.IGNORECASE) for p in parts):
         return True
     said = [_sentence(part, found) for part in parts for found in _ABOUT_A_TOOL.finditer(part)]

@@ -63,7 +63,7 @@ def insisted(reply: Reply, told: Failure) -> list[str]:
 
 
 def echo_in(reply: Reply, told: str | None) -> tuple[Failure, str] | None:
-    """Return what is wrong with a reply that repeats its correction, and what to tell the model.
+    r"""Return what is wrong with a reply that repeats its correction, and what to tell the model.
 
     As an answer it would tell the user what is meant for the model.
 

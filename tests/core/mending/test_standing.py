@@ -122,7 +122,7 @@ def test_an_echo_with_a_call_is_a_call() -> None:
 
 def test_echoes_that_nobody_wants_mended() -> None:
     """Like any failure, this one can be left alone."""
-    mending = Mending(["search"], policy=RetryPolicy(patterns=["narrated"]))
+    mending = Mending(["search"], policy=RetryPolicy(patterns=[P.NARRATED]))
     mending.start("Where is Oslo?")
     first = mending.reply(Reply(NARRATED))
     assert isinstance(first, Ask)
