@@ -68,7 +68,7 @@ def echo_in(reply: Reply, told: str | None) -> tuple[Failure, str] | None:
     As an answer it would tell the user what is meant for the model.
 
     >>> echo_in(Reply("Your reply was empty. Call a tool."), "Your reply was empty.")[1]
-    'You repeated the correction instead of following it.\\nYour reply was empty.'
+    'You repeated the correction instead of following it.\nYour reply was empty.'
     """
     told = (told or "").removeprefix(f"{_ECHOED}\n")
     if not any(_sentence(line) in reply.text for line in told.split("\n")[:2] if line):
