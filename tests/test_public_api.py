@@ -7,6 +7,7 @@ import doctest
 import importlib
 import inspect
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -52,17 +53,41 @@ EXPECTED = [
 ]
 
 PACKAGES = (
-    *("adapting", "batch", "cli", "contracts", "mending", "planning", "pytest", "reading"),
+    *(
+        "adapting",
+        "batch",
+        "breaker",
+        "cli",
+        "contracts",
+        "mending",
+        "planning",
+        "pytest",
+        "reading",
+    ),
     *("rendering", "traces"),
 )
 """Where the names live that few need; their `__all__` is locked by tests/public_names.json."""
 
 NAMES = Path(__file__).with_name("public_names.json")
-ADAPTERS = Path(__file__).parents[1] / "integrations"
+ROOT = Path(__file__).parents[1]
+SHOWN = ("integrations", "demo", "live", "docs", "notebooks")
+"""What users read, or may take as a model for their own code, besides the README."""
 
 WITHOUT_DOCSTRING = {
     *("AgentAction", "LoopDecision", "MetaSignal", "StuckRequest", "__version__"),
-    *("FORMS", "Form", "Issue", "Kind", "LoopKind", "Match", "Mode", "OnCap", "OnFailure", "Step"),
+    *(
+        "BreakerState",
+        "FORMS",
+        "Form",
+        "Issue",
+        "Kind",
+        "LoopKind",
+        "Match",
+        "Mode",
+        "OnCap",
+        "OnFailure",
+        "Step",
+    ),
     *("ReactBoundOutcome", "ReactGrammarOutcome", "ReactTerminationOutcome"),
     *("ACTION_VERBS", "DETECTORS", "FORMATS", "I06_REASON_EXIT", "MAX_NORMALIZATION_RETRIES"),
 }
@@ -101,19 +126,39 @@ def _examples(documented: object) -> list[doctest.Example]:
     return doctest.DocTestParser().get_examples(inspect.getdoc(documented) or "")
 
 
-def test_adapters_import_only_public_names() -> None:
-    """What our own adapters need of the core, somebody else's adapter can have, too."""
-    public = {f"loopmend.{package}": set(_names(package)) for package in PACKAGES}
-    public["loopmend"] = set(EXPECTED)
-    private = [
-        f"{path.name}: {node.module}.{each.name}"
-        for path in sorted(ADAPTERS.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+def _imported(path: Path) -> set[tuple[str, str]]:
+    """Return what a file imports from the core: Python, code in a document, or a notebook."""
+    text = path.read_text(encoding="utf-8")
+    codes = [text]
+    if path.suffix == ".md":
+        codes = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    elif path.suffix == ".ipynb":
+        cells = json.loads(text)["cells"]
+        codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    return {
+        (str(node.module), each.name)
+        for code in codes
+        for node in ast.walk(ast.parse(code))
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "loopmend"
         for each in node.names
-        if each.name not in public.get(str(node.module), ())
+    }
+
+
+def test_only_public_names_are_imported() -> None:
+    """What our own adapters, agents and documents need of the core, anybody else can have, too."""
+    public = {f"loopmend.{package}": set(_names(package)) for package in PACKAGES}
+    public["loopmend"] = set(EXPECTED)
+    kinds = (".py", ".md", ".ipynb")
+    files = [ROOT / "README.md", *(f for folder in SHOWN for f in (ROOT / folder).rglob("*"))]
+    imported = {file: _imported(file) for file in sorted(files) if file.suffix in kinds}
+    private = [
+        f"{file.relative_to(ROOT)}: {module}.{name}"
+        for file, names in imported.items()
+        for module, name in sorted(names)
+        if name not in public.get(module, ())
     ]
     assert private == []
+    assert len(set().union(*imported.values())) > 100  # so that it looks at something
 
 
 def test_names_that_do_not_exist() -> None:

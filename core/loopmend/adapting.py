@@ -13,7 +13,6 @@ from loopmend._repr import written
 from loopmend._waiting import at_once, each_at_once
 
 if TYPE_CHECKING:
-    from loopmend.breaker import Breaker, CircuitBreaker
     from loopmend.mending.action_replies import read_action_reply
     from loopmend.mending.caps import Pace, answer_said_at_cap, is_last_round, paced
     from loopmend.mending.value_replies import read_value_reply
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from loopmend.traces.stop import is_cap_sentence
 
 _HELD = {
-    "loopmend.breaker": "Breaker CircuitBreaker",
     "loopmend.mending.action_replies": "read_action_reply",
     "loopmend.mending.caps": "Pace answer_said_at_cap is_last_round paced",
     "loopmend.mending.value_replies": "read_value_reply",
@@ -60,8 +58,6 @@ _LATE = {name: module for module, names in _HELD.items() for name in names.split
 
 __all__ = [
     "Beside",
-    "Breaker",
-    "CircuitBreaker",
     "Facts",
     "Finish",
     "Issue",

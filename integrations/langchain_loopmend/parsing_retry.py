@@ -90,7 +90,9 @@ class ParsedExchange(Exchange):
             self._error = error
             said, words = failure_of(error), correction_of(self.parser, error)
             return self.mending.refuse(reply_of(reply), said, words)
-        return Done(Turn())
+        answers = isinstance(self.value, AgentFinish)
+        echo = self.mending.echo(reply_of(reply)) if answers else None
+        return Done(Turn()) if echo is None else self.mending.refuse(reply_of(reply), *echo)
 
     async def _parsed(self, reply: Any) -> Any:
         parser = self.parser

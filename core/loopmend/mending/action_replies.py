@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
@@ -17,7 +17,7 @@ from loopmend.reading.fitting import fit
 from loopmend.reading.quick import fits, is_plain
 from loopmend.reading.reader import read_turn
 from loopmend.reading.response import is_unusual
-from loopmend.reading.tools import Toolbox
+from loopmend.reading.tools import Toolbox, ToolSpec
 from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Repair, Turn
 from loopmend.reading.written_calls import Call
 
@@ -183,7 +183,7 @@ def _of_arguments(
     spec = tools.find(corrected.nearest or corrected.tool or "")
     if spec is None or not spec.known or not arguments:
         return None
-    if not set(spec.required) <= set(arguments) <= set(spec.parameters):
+    if not _takes(spec, arguments):
         return None
     span = (0, len(text))
     fitted = fit(Call(spec.name, arguments, span), tools, [])
@@ -191,9 +191,17 @@ def _of_arguments(
         return Turn(failure=fitted, span=span)
     message = f"The model wrote only the arguments of `{spec.name}`, so nothing ran."
     textual = Failure(P.TEXTUAL_CALL, message, span, spec.name, call=fitted)
-    if not config.salvage:
+    # We suggested the tool to a model that named none on offer: it may have meant another.
+    others = [each for each in tools.tools.values() if each.known and _takes(each, arguments)]
+    guessed = corrected.tool != spec.name and len(others) > 1
+    if guessed or not config.salvage:
         return Turn(failure=textual, span=span)
     return Turn((fitted,), None, None, textual, "salvaged", (), "json", span)
+
+
+def _takes(spec: ToolSpec, arguments: dict[str, Any]) -> bool:
+    """Tell whether a tool takes arguments of these names."""
+    return set(spec.required) <= set(arguments) <= set(spec.parameters)
 
 
 def read_contract_reply(text: str, tools: Toolbox | None, *, may_be_empty: bool) -> Turn | None:
@@ -234,7 +242,7 @@ def to_be_made(
     native = turn.dialect == "native"
     if native and turn.fidelity == "exact" and _have_ids(reply.calls):
         return None, None
-    calls = turn.calls
+    calls = turn.calls if native else _each_once(turn.calls)
     known = [call.id for call in (*reply.calls, *reply.broken_calls)] if native else []
     ids: list[str] = []
     for at in range(len(calls)):
@@ -242,6 +250,11 @@ def to_be_made(
         ids.append(id_of() if not id or id in ids else id)
     made = [NativeCall(c.name, c.arguments, i) for c, i in zip(calls, ids, strict=True)]
     return tuple(made), None if native else beside(reply.text, turn)
+
+
+def _each_once(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
+    """Return calls without those that a text repeats: models repeat what they write."""
+    return list({(call.name, repr(call.arguments)): call for call in calls}.values())
 
 
 def beside(text: str, turn: Turn) -> str:

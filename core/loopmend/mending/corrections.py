@@ -45,6 +45,7 @@ _SAID: Final = {
     P.BAD_VALUE: "The value does not fit the schema.",
 }
 _NO_CALL: Final = "Your reply calls no tool."
+_NO_TOOLS: Final = "You have no tools."
 # Who broke a call is not offered an answer in its place: models then make one up.
 _MAY_ANSWER: Final = frozenset({P.EMPTY, P.NO_ACTION, P.TEMPLATE_ECHO, P.ACTION_AND_ANSWER})
 FORMS: Final[dict[Form, str]] = {
@@ -102,6 +103,9 @@ def correction(  # noqa: PLR0913 - all but three by name
     Action: search
     Action Input: {"query": "Where is Oslo?"}
     """
+    if tools is not None and not tools.tools:
+        wrong = _NO_TOOLS if failure.pattern is P.UNKNOWN_TOOL else _SAID[failure.pattern]
+        return f"{wrong}\nGive the answer{_answer(form, answer_label)}."
     spec = _spec(failure, tools)
     due = failure.pattern in _MAY_ANSWER and not may_answer
     missing = due and failure.pattern is P.NO_ACTION

@@ -27,7 +27,7 @@ from loopmend.mending.policy import RetryPolicy
 from loopmend.mending.provider_errors import is_protocol_error, refuses_schema
 from loopmend.mending.quotations import Quotations
 from loopmend.mending.schemas import action_schema, value_schema
-from loopmend.mending.standing import insisted, standing
+from loopmend.mending.standing import echo_in, insisted, said_last, standing
 from loopmend.mending.steps import Ask, Done, GaveUp, Retry, Step
 from loopmend.mending.value_corrections import value_correction
 from loopmend.mending.value_replies import read_value_reply
@@ -42,7 +42,6 @@ __all__ = ["Mending"]
 _QUIET: Final = ReadingConfig(detect_signals=False)
 _ANY: Final = Schema(None, {})
 _SILENT: Final = f"{mistake_in_words(FailurePattern.EMPTY)} "
-_NOTHING_SAID: Final = Quotations()
 _NO_CALL: Final = Failure(FailurePattern.NO_ACTION, "The reply calls no tool.", (0, 0))
 
 
@@ -112,13 +111,11 @@ class Mending:
         self._answer_label = answer_label
         self._new_id = new_id
         self._question = ""
-        self._quotations = _NOTHING_SAID
-        self._after_result = False
-        self._silent = False
+        self._quotations = Quotations()
+        self._after_result = self._silent = self._dropped = self._constraining = False
         self._attempt = 0
         self._shown: tuple[Message, ...] = ()
         self._heard: list[tuple[Any, ...]] = []
-        self._dropped = self._constraining = False
         self._last: tuple[Reply, Failure, str | None, bool] | None = None
         self._last_words: str | None = None
         self._reading: JsonReading | None = None
@@ -181,6 +178,11 @@ class Mending:
             return self.reply(Reply(error=error))
         return None
 
+    def echo(self, reply: Reply) -> tuple[Failure, str] | None:
+        """Return what is wrong with a reply that repeats its correction, and what to say of it."""
+        found = echo_in(reply, self._last_words)
+        return found if found is not None and found[0].pattern in self.policy.patterns else None
+
     def _judged(self, reply: Reply, read: Turn | None) -> Step:
         turn, reason = read, reply.finish_reason
         if turn is None or self._constraining or reply.error or (reason and is_unusual(reason)):
@@ -191,7 +193,8 @@ class Mending:
         if self._held(reply, turn):  # asking again would push the model to make that call
             return self.accept(Turn((FinalAnswer(reply.text),)))
         if failure is None:
-            return self._done(reply, turn)
+            echo = None if turn.calls else self.echo(reply)
+            return self._done(reply, turn) if echo is None else self.refuse(reply, *echo)
         if turn.fidelity == "salvaged" and all(self.policy.may_make(c.name) for c in turn.calls):
             return self._done(reply, turn)
         if self._is_silent(failure):
@@ -221,10 +224,7 @@ class Mending:
         return self._quotations.hold(turn, reply.text)
 
     def _is_silent(self, failure: Failure) -> bool:
-        """Tell whether a model says nothing after a tool's result, and was not asked for more yet.
-
-        The user would get an empty answer, although the result is there.
-        """
+        """Tell whether a model says nothing of a tool's result, and was not asked for more yet."""
         empty = failure.pattern is FailurePattern.EMPTY and not self.refused
         return empty and self._after_result and self.wanted is None
 
@@ -237,7 +237,7 @@ class Mending:
             words: A correction instead of ours.
         """
         self.refused.append(failure)
-        # Of a reply that nobody can see whole, nobody can tell whether it is the same.
+        # Nobody can tell whether a reply that nobody sees whole is the same.
         again = reply.said() in self._heard and not reply.holds_more
         self._heard.append(reply.said())
         # Who declines, or repeats what it was not shown again word for word, goes on doing so.
@@ -317,10 +317,10 @@ class Mending:
         return self.refuse(reply, failure, words or found.words)
 
     def _gave_up(self, reply: Reply, failure: Failure, *, own: bool) -> GaveUp:
-        said = "" if self._constraining and reply.text.lstrip().startswith("{") else reply.text
+        said = said_last(reply, failure, decoded=self._constraining)
         # What somebody's own parser refuses is refused.
         stands = "" if own else standing(reply, failure, self.form)
-        told = self._attempt, said.strip(), tuple(self.refused), reply.error
+        told = self._attempt, said, tuple(self.refused), reply.error
         return GaveUp(failure, *told, self._reading, stands)
 
     # -- asking again

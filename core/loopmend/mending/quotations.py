@@ -58,18 +58,28 @@ _NOT_RUN: Final = re.compile(
 )
 _SHOW: Final = (
     r"\b(?:show|print|display|write (?:out|down|me)|give me|draft|explain|describe|quote|generate"
-    r"|produce|compose|output|preview|simulate|what would|how would"
-    r"|zeig|schreib|montre|écri|muestra|escribe|mostra|toon)\w*"
+    r"|produce|compose|output|preview|simulate|render|see|look at|what would|how would"
+    r"|zeig|schreib|montre|écri|muestra|escribe|mostra|toon|laat)\w*"
 )
 # "print the tool call": who wants a thing done speaks of the thing.
 _SHOW_CALL: Final = re.compile(rf"{_SHOW}\b.{{0,60}}\b(?:tool|function) call\b", re.IGNORECASE)
 # "show me the JSON for delete_all", "what arguments does delete_all take": only of a tool by name,
 # as arguments, calls and JSON may be about anything.
 _ABOUT_A_TOOL: Final = re.compile(
-    rf"(?:{_SHOW}|\b(?:what|how|which|can you write)\b).{{0,60}}"
+    rf"(?:{_SHOW}|\b(?:what|how|which|can you write|wie (?:sieht|lautet|wird|würde)|welche\w*"
+    r"|comment|quel\w*|cómo|qué|cuál\w*|hoe|welke)\b).{0,60}"
     r"\b(?:json|call(?:s|ed|ing)?|invo[kc]\w+|arguments|parameters|syntax|payload|snippet"
     r"|request body|aufruf|befehl|appel|commande|llamada|comando|chamada|chiamata|aanroep)\b",
     re.IGNORECASE,
+)
+# "JSON for delete_all", in whatever language: it is that of the call. A name that is also a word
+# may stand there by chance, and "delete_all as JSON" is its result.
+_NO_WORD: Final = re.compile(r"[_\d.\-]|[a-z][A-Z]")
+_JSON_OF: Final = (
+    r"(?<![a-z\d_.])json[\w'\-]{{0,20}}\s{{1,3}}(?:[^\s.?!]{{1,20}}\s{{1,3}})?[\"'`]?"
+    r"(?:{name})(?![a-z\d_])"
+    r"|(?<![a-z\d_])(?:{name})[\"'`]?(?:-\w{{1,20}})?\s{{0,3}}"
+    r"(?:[^\x00-\u024f\s]{{1,20}}\s{{0,3}})?json"
 )
 _FEW: Final = 40
 _END: Final = re.compile(r"[.?!\n](?:\s|$)")
@@ -219,8 +229,12 @@ def asks_to_see(question: str, tools: Collection[str] = ()) -> bool:
     parts = [asked] if len(asked) <= 2 * _LONGEST else [asked[:_LONGEST], asked[-_LONGEST:]]
     if any(_NOT_RUN.search(part) or _SHOW_CALL.search(part) for part in parts):
         return True
+    names = "|".join(map(re.escape, filter(_NO_WORD.search, tools)))
+    if names and any(re.search(_JSON_OF.format(name=names), p, re.IGNORECASE) for p in parts):
+        return True
     said = [_sentence(part, found) for part in parts for found in _ABOUT_A_TOOL.finditer(part)]
     words = {word.strip(".-").lower() for text in said for word in _WORD.findall(text)}
+    words |= {part for word in words for part in word.split("-")}  # "a wipe-Aufruf"
     return any(name.lower() in words for name in tools)
 
 

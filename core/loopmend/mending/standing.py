@@ -11,7 +11,7 @@ from loopmend.mending.corrections import Form
 from loopmend.mending.messages import Reply
 from loopmend.reading.turn import Failure, FailurePattern
 
-__all__ = ["CALLS_AT_FAULT", "insisted", "standing"]
+__all__ = ["CALLS_AT_FAULT", "echo_in", "insisted", "said_last", "standing"]
 
 P: Final = FailurePattern
 CALLS_AT_FAULT: Final = frozenset({P.UNKNOWN_TOOL, P.BAD_ARGUMENTS})
@@ -22,6 +22,11 @@ _BROKEN: Final = frozenset({P.EMPTY, P.MALFORMED, P.MISSING_INPUT, P.TRUNCATED})
 _FORMAL: Final = _BROKEN | CALLS_AT_FAULT | {P.ACTION_AND_ANSWER, P.TEMPLATE_ECHO}
 _ACTION: Final = re.compile(r"^[^\w\n]*Action(?: Input)? *:", re.MULTILINE | re.IGNORECASE)
 _LABEL: Final = re.compile(r"\s*(?:Thought|(?:Final )?Answer):", re.IGNORECASE)
+_ECHO: Final = Failure(P.TEMPLATE_ECHO, "The reply repeats what the model was told.", (0, 0))
+_ECHOED: Final = "You repeated the correction instead of following it."
+_BY_CHANCE: Final = 20
+# What a user can do nothing with: an empty fence, or our own words.
+_NOTHING_TO_TELL: Final = frozenset({P.EMPTY, P.TEMPLATE_ECHO})
 
 
 def standing(reply: Reply, failure: Failure, form: Form) -> str:
@@ -55,6 +60,42 @@ def insisted(reply: Reply, told: Failure) -> list[str]:
         return []
     held = [value for call in reply.calls for value in dict(call.arguments).values()]
     return [value for value in held if isinstance(value, str)]
+
+
+def echo_in(reply: Reply, told: str | None) -> tuple[Failure, str] | None:
+    r"""Return what is wrong with a reply that repeats its correction, and what to tell the model.
+
+    As an answer it would tell the user what is meant for the model.
+
+    >>> echo_in(Reply("Your reply was empty. Call a tool."), "Your reply was empty.")[1]
+    'You repeated the correction instead of following it.\nYour reply was empty.'
+    """
+    told = (told or "").removeprefix(f"{_ECHOED}\n")
+    if not any(_sentence(line) in reply.text for line in told.split("\n")[:2] if line):
+        return None
+    return _ECHO, f"{_ECHOED}\n{told}"
+
+
+def _sentence(line: str) -> str:
+    """Return the first sentence of a line, if nobody would write it by chance."""
+    first = line.partition(". ")[0]
+    return first if len(first) >= _BY_CHANCE else line
+
+
+def said_last(reply: Reply, failure: Failure, *, decoded: bool) -> str:
+    """Return the words of a refused reply to end with; empty if they tell nobody anything.
+
+    Args:
+        reply: The reply.
+        failure: What is wrong with it.
+        decoded: Whether it was to be the contract's JSON.
+
+    >>> said_last(Reply("[]"), Failure(P.EMPTY, "The reply is empty.", (0, 2)), decoded=False)
+    ''
+    """
+    text = reply.text.strip()
+    is_json = decoded and text.startswith("{")
+    return "" if is_json or failure.pattern in _NOTHING_TO_TELL else text
 
 
 def _is_call(text: str, pattern: FailurePattern) -> bool:

@@ -17,7 +17,11 @@ __all__ = ["Polarity", "Role", "polarity_of", "role_of", "words_of"]
 
 
 class Role(Enum):
-    """What a name says of what stands under it."""
+    """What a name says of what stands under it.
+
+    >>> role_of("Werkzeugaufruf") is Role.CALL
+    True
+    """
 
     CALL = "call"
     NAME = "name"

@@ -142,14 +142,15 @@ class _Reading(Utterance):
         if self.tools is None:
             return None
         found = [c for c in self._candidates(self.found.answer) if c.calls and not c.loose]
-        names = [
-            (call.name, c.span) for c in found for call in c.calls if self.tools.find(call.name)
-        ]
-        other = next(((name, span) for name, span in names if name not in made), None)
+        known = [(call, c.span) for c in found for call in c.calls if self.tools.find(call.name)]
+        other = next(((call, span) for call, span in known if call.name not in made), None)
         if other is None or why_not_meant(self.around, found) is not None:
             return None
-        message = f"The text calls `{other[0][:80]}` beside the calls of the interface."
-        return Failure(FailurePattern.TEXTUAL_CALL, message, other[1], other[0])
+        call, span = other
+        message = f"The text calls `{call.name[:80]}` beside the calls of the interface."
+        fitted = fit(call, self.tools, [])
+        meant = fitted if isinstance(fitted, ToolCall) else None
+        return Failure(FailurePattern.TEXTUAL_CALL, message, span, call.name, call=meant)
 
     def text_turn(self) -> Turn:
         """Read what the text itself asks for."""

@@ -225,7 +225,8 @@ class ModelExchange(Exchange):
         message, schemas = _message_of(reply), self._wanted.schemas
         if message is not None and (schemas or len(reply.result) == 1):
             said, taken = reply_of(message), reply.structured_response is not None
-            if not is_clean(said, self._tools(), schemas or None, taken=taken):
+            told = self._mending is not None and not schemas  # then it may repeat that
+            if told or not is_clean(said, self._tools(), schemas or None, taken=taken):
                 words = self._wanted.own_words(reply) if schemas else None
                 return self.mending.reply(said, words=words)
         return _CLEAN if self._mending is None else self._mending.accept()

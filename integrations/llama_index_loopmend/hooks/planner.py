@@ -14,7 +14,8 @@ from llama_index_loopmend.hooks.normalization import NormalizationHook, issue_of
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
 from llama_index_loopmend.steps import PLAN, AgentStep
 from loopmend import AdvisedPlan, Planner
-from loopmend.adapting import Breaker, Match, Mode, StepPlanner, tokens_of
+from loopmend.adapting import Match, Mode, StepPlanner, tokens_of
+from loopmend.breaker import Breaker
 from loopmend.planning import match_specialists
 
 __all__ = ["Compose", "Inspect", "Match", "Observe", "PlannerStepHook"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -145,6 +146,16 @@ def test_an_agent_that_writes_code() -> None:
     """It is told where the code goes, without an example."""
     failure = Failure(FailurePattern.NARRATED, "m", (0, 0), "search")
     assert "<execute>" in correction(failure, "code", TOOLS)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_model_that_has_no_tools(form: Any) -> None:
+    """It is not told to call one: it has to answer."""
+    for pattern in FailurePattern:
+        said = correction(Failure(pattern, "?", (0, 0), "search"), form, Toolbox([]))
+        assert re.search(r"\nGive the answer( in| on| as) [\w ]+\.$", said), said
+    unknown = Failure(FailurePattern.UNKNOWN_TOOL, "?", (0, 0), "search")
+    assert correction(unknown, form, Toolbox([])).startswith("You have no tools.\n")
 
 
 def test_without_tools() -> None:

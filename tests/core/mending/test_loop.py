@@ -127,6 +127,51 @@ def test_a_written_call_is_made() -> None:
     assert step.content == "Let me look that up."
 
 
+def test_a_written_call_that_is_repeated_is_made_once() -> None:
+    """Models repeat what they write, and nobody wants a thing done twice for that."""
+    other = WRITTEN.replace("Oslo", "Bergen")
+    done = started().reply(Reply(f"{WRITTEN}\n{other}\n{WRITTEN}"))
+    assert isinstance(done, Done)
+    assert [call.arguments for call in done.calls or ()] == [{"query": "Oslo"}, {"query": "Bergen"}]
+    twice = started().reply(Reply(calls=(GOOD, GOOD)))
+    assert isinstance(twice, Done)
+    assert len(twice.calls or ()) == 2  # through the interface a model may well mean both
+
+
+TEXTS = {name: {"type": "string"} for name in ("to", "body")}
+SENDERS = [
+    {"name": name, "parameters": {"properties": TEXTS, "required": ["to", "body"]}}
+    for name in ("send_mail", "send_text")
+]
+
+
+@pytest.mark.parametrize(
+    ("tools", "called", "made"),
+    [(SENDERS, "send", False), (SENDERS[:1], "send", True), (SENDERS, "send_mail", True)],
+    ids=["guessed", "the only one", "named"],
+)
+def test_arguments_alone_that_several_tools_take(tools: Any, called: str, made: bool) -> None:  # noqa: FBT001
+    """Only the model can say which one it means: a tool that we suggested may be the wrong one."""
+    mending = started(tools=tools)
+    given = {"to": "Ann"} if called == "send_mail" else {"to": "Ann", "body": "Hi"}
+    asked(mending, Reply(calls=(NativeCall(called, given, "1"),)))
+    step = mending.reply(Reply('{"to": "Ann", "body": "Hello"}'))
+    assert isinstance(step, Done) is made
+    if isinstance(step, Done):
+        assert [call.name for call in step.calls or ()] == ["send_mail"]
+    else:
+        assert mending.refused[-1].pattern is FailurePattern.TEXTUAL_CALL
+
+
+def test_the_example_of_a_call_beside_others_is_that_call() -> None:
+    """What the text calls beside the interface is shown as it was, not with other values."""
+    said = Reply(
+        '{"name": "search", "arguments": {"query": "Bergen"}}', (NativeCall("now", {}, "1"),)
+    )
+    told = asked(started(policy={"show_refused": False}), said).messages[-1].content
+    assert told.endswith('{"query": "Bergen"}')
+
+
 def test_what_is_left_beside_a_made_call_is_no_markup() -> None:
     """A fence, a quote or a bracket as content becomes the next answer."""
     step = started().reply(Reply(f"Calling search [1]:\n{WRITTEN}"))

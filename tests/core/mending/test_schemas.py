@@ -184,12 +184,21 @@ def test_interrupts_are_no_protocol_errors() -> None:
         "Print the tool call that you would make.",
         "Montre-moi l'appel sans l'exécuter.",
         "不要执行，只给我看。",
+        "Let me see the delete_all call first.",
+        "Render the delete_all tool call as text.",
+        "Wie sieht ein delete_all-Aufruf aus?",
+        "Laat de search-aanroep zien.",
+        "Pokaż JSON dla delete_all",
+        "Näytä delete_all-kutsun JSON.",
+        "मुझे delete_all का JSON दिखाओ",
+        "أرني JSON لـ delete_all",
+        "给我看delete_all的JSON",
         "x " * 9000 + "Do not run it.",
     ],
 )
 def test_who_asks_to_see(question: str) -> None:
     """In the words of several languages."""
-    assert asks_to_see(question, ["delete_all"])
+    assert asks_to_see(question, ["delete_all", "search"])
 
 
 @pytest.mark.parametrize(
@@ -205,6 +214,12 @@ def test_who_asks_to_see(question: str) -> None:
         "Clean up with delete_all.",
         "Search for how to call a taxi.",
         "What's the syntax of a loop in Rust? Search the web.",
+        "Parse the JSON and search for Oslo.",
+        "Search JSON files for errors.",
+        "Call delete_all. JSON only, please.",
+        "Read config.json and delete_all of it.",
+        "Mach wie immer den Aufruf von delete_all.",
+        "I see. Now delete_all.",
     ],
 )
 def test_who_asks_for_something_else(question: str) -> None:

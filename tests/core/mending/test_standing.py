@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loopmend import Ask, Failure, FailurePattern, GaveUp, Mending, Reply, RetryPolicy
+from loopmend import Ask, Done, Failure, FailurePattern, GaveUp, Mending, Reply, RetryPolicy
 from loopmend.mending import NativeCall
 from loopmend.mending.corrections import Form
 from loopmend.mending.standing import standing
@@ -82,3 +82,63 @@ def test_without_tools_nobody_narrates(form: Form) -> None:
     mending = Mending([], form)
     mending.start("Where is Oslo?")
     assert not isinstance(mending.reply(Reply("I will search for it.")), Ask)
+
+
+NARRATED = "Let me search for that."
+ECHOES = {
+    "whole": lambda told: told,
+    "first sentence": lambda told: told.partition(". ")[0],
+    "after an introduction": lambda told: f"Understood!\n\n{told}",
+    "instruction": lambda told: told.split("\n")[1],
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
+def test_a_correction_that_comes_back_is_no_answer(echo: Any) -> None:
+    """The user would read what only the model should know; it is told so, and bounded."""
+    mending = Mending(["search"])
+    mending.start("Where is Oslo?")
+    first = mending.reply(Reply(NARRATED))
+    assert isinstance(first, Ask)
+    again = mending.reply(Reply(echo(first.messages[0].content)))
+    assert isinstance(again, Ask)
+    (told,) = again.messages
+    assert told.content.startswith("You repeated the correction instead of following it.\nYou desc")
+    assert mending.refused[-1].pattern is P.TEMPLATE_ECHO
+    end = mending.reply(Reply(echo(told.content)))
+    assert isinstance(end, GaveUp)
+    assert (end.answer.partition(":")[0], end.stands) == ("Gave up after 2 retries", "")
+
+
+def test_an_echo_with_a_call_is_a_call() -> None:
+    """Who copies the correction and does what it says is done with it."""
+    mending = Mending([{"name": "search", "parameters": {"properties": {"query": {}}}}])
+    mending.start("Where is Oslo?")
+    first = mending.reply(Reply(NARRATED))
+    assert isinstance(first, Ask)
+    call = NativeCall("search", {"query": "Oslo"}, "1")
+    assert isinstance(mending.reply(Reply(first.messages[0].content, (call,))), Done)
+
+
+def test_echoes_that_nobody_wants_mended() -> None:
+    """Like any failure, this one can be left alone."""
+    mending = Mending(["search"], policy=RetryPolicy(patterns=[P.NARRATED]))
+    mending.start("Where is Oslo?")
+    first = mending.reply(Reply(NARRATED))
+    assert isinstance(first, Ask)
+    assert isinstance(mending.reply(Reply(first.messages[0].content)), Done)
+
+
+def test_words_that_anybody_may_say_are_no_echo() -> None:
+    """Of a correction that begins with a short sentence, the whole line has to come back."""
+    mending = Mending(["search"])
+    mending.start("Which tools do you have?")
+    assert isinstance(mending.reply(Reply("", (NativeCall("x", {}, "1"),))), Ask)
+    answered = mending.reply(Reply("It said: Unknown tool. So I cannot do that, sorry."))
+    assert isinstance(answered, Done)
+
+
+@pytest.mark.parametrize("nothing", ["", "```json\n```", "[]", "{}"])
+def test_giving_up_on_nothing_says_why(nothing: str) -> None:
+    """An empty fence as the answer tells the user nothing."""
+    assert gave_up(Reply(nothing)).answer == "Gave up after 0 retries: The reply is empty."
