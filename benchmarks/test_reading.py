@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from benchmarks.timing import fastest, ratio
 from loopmend import JsonReader, read_json, read_turn
-from loopmend.reading.values import decode_value
+from loopmend.reading.decoding import decode_value
 from tests.core.reading.pumps import PUMPS
 
 TIMES_LANGCHAIN = 1.2

@@ -49,6 +49,9 @@ STUCK_PHRASES: Final = (
     "i can't figure out",
     "i've exhausted",
 )
+# Most of them are short for something: without an apostrophe, few are left to look for.
+_UNCERTAINTY_WRITTEN_OUT: Final = tuple(p for p in UNCERTAINTY_PHRASES if "'" not in p)
+_STUCK_WRITTEN_OUT: Final = tuple(p for p in STUCK_PHRASES if "'" not in p)
 _CAVEAT_OPEN: Final = "<caveat>"
 _CAVEAT_CLOSE: Final = "</caveat>"
 # One replacement per caveat over the whole text, as the contract has it, costs their
@@ -84,7 +87,7 @@ def detect_meta_signal(output: str, config: DetectionConfig | None = None) -> Me
         raise wrong_type(config, "config", DetectionConfig)
     if "<" in output and (signal := _explicit(output)) is not None:
         return signal
-    return _implicit(output) if config.detect_implicit else None
+    return implied_signal(output) if config.detect_implicit else None
 
 
 def _explicit(output: str) -> MetaSignal | None:
@@ -97,12 +100,18 @@ def _explicit(output: str) -> MetaSignal | None:
     )
 
 
-def _implicit(output: str) -> MetaSignal | None:
+def implied_signal(output: str) -> Stuck | Uncertain | None:
+    """Return what a phrase says without a tag.
+
+    >>> implied_signal("I'm stuck.").kind
+    'Stuck'
+    """
     folded = output.lower()
-    for phrase in STUCK_PHRASES:
+    short = "'" in folded
+    for phrase in STUCK_PHRASES if short else _STUCK_WRITTEN_OUT:
         if phrase in folded:
             return IMPLICITLY_STUCK
-    for phrase in UNCERTAINTY_PHRASES:
+    for phrase in UNCERTAINTY_PHRASES if short else _UNCERTAINTY_WRITTEN_OUT:
         if phrase in folded:
             return Uncertain(partial_answer=output)
     return None

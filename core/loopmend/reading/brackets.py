@@ -6,12 +6,13 @@ from typing import Final
 
 from loopmend._json import MAX_DEPTH
 from loopmend.reading import marks
+from loopmend.reading.decoding import decode_value
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.nodes import Kind, Node
 from loopmend.reading.open_nodes import OpenNodes
 from loopmend.reading.pythonic import PythonCall, name_before, read_call
 from loopmend.reading.scalars import LenientError
-from loopmend.reading.values import Value, decode_value
+from loopmend.reading.values import Value
 
 __all__ = ["COST_OF_A_CALL", "COST_OF_A_TRY", "MOST_CALLS_FAILED", "Brackets"]
 

@@ -11,12 +11,12 @@ from typing import Final
 
 from loopmend.reading.candidates import Candidate, Found
 from loopmend.reading.code_calls import LOOK_BACK, RECIPIENT, CodeCalls
+from loopmend.reading.decoding import LenientError, decode_value
 from loopmend.reading.elements import Body
 from loopmend.reading.lexicon import Role, polarity_of, role_of, words_of
 from loopmend.reading.nodes import Kind, Node, Tree
 from loopmend.reading.react import ReactRun, read_react
 from loopmend.reading.tools import Toolbox
-from loopmend.reading.values import LenientError, decode_value
 
 __all__ = ["collect"]
 

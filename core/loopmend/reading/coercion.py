@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from loopmend.reading.decoding import LenientError, decode_value
 from loopmend.reading.scalars import OddNumber
-from loopmend.reading.values import LenientError, decode_value, verified
+from loopmend.reading.values import verified
 
 __all__ = ["DEEPEST", "Coercion", "JsonText", "alike", "guess", "structure"]
 

@@ -134,6 +134,8 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
 
 def _before(lead: str, candidate: Candidate) -> str:
     """Return what is said before a call, without what the call itself says or the prompt asks."""
+    if lead.isspace():
+        return ""
     label, colon, question = lead.strip().partition(":")
     echoes = candidate.form == "react" and colon and role_of(label) is Role.ASK
     if echoes and "\n" not in question and lean(Words(question, "")) >= DENIED:

@@ -7,15 +7,15 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
+from loopmend.reading.decoding import repaired_value
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.pairs import strict_value
-from loopmend.reading.rewriting import rewritten_value
 from loopmend.reading.scalars import LenientError, Tear
 from loopmend.reading.thoughts import THOUGHT_MARK, closer_of
 from loopmend.reading.turn import Repair
-from loopmend.reading.values import Value, scanned_value, shifted
+from loopmend.reading.values import Value, shifted
 
-__all__ = ["Excerpt", "Excerpts", "is_bracket", "repaired_at"]
+__all__ = ["Excerpt", "Excerpts", "is_bracket"]
 
 _MARK: Final = re.compile(
     rf"{THOUGHT_MARK}|[{{\[]"
@@ -221,7 +221,7 @@ class Excerpts:
         if (found := strict_value(self.text, start)) is not None:
             return Value(found[0], start, found[1])
         self._rewrites -= 1  # each looks at all that follows
-        return repaired_at(self.text, start, rewrite=self._rewrites >= 0)
+        return repaired_value(self.text, start, rewrite=self._rewrites >= 0)
 
     def _cut_by_fence(self, start: int) -> Value | None:
         """Decode a value up to the end of its fence, where missing brackets are known to be."""
@@ -268,7 +268,7 @@ def decoded_at(text: str, start: int) -> Value:
         LenientError: If there is none.
     """
     found = strict_value(text, start)
-    return repaired_at(text, start) if found is None else Value(found[0], start, found[1])
+    return repaired_value(text, start) if found is None else Value(found[0], start, found[1])
 
 
 def decoded_within(text: str, start: int, stop: int) -> Value:
@@ -278,13 +278,3 @@ def decoded_within(text: str, start: int, stop: int) -> Value:
         LenientError: If there is none.
     """
     return shifted(decoded_at(text[start:stop], 0), start)
-
-
-def repaired_at(text: str, start: int, *, rewrite: bool = True) -> Value:
-    """Decode the value that starts at a place and needs repair.
-
-    Raises:
-        LenientError: If there is none.
-    """
-    found = rewritten_value(text, start) if rewrite else None
-    return scanned_value(text, start) if found is None else found

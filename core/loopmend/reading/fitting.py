@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from loopmend.contracts.actions import ToolCall
 from loopmend.reading.coercion import Coercion, JsonText, alike, guess, structure
+from loopmend.reading.decoding import LenientError, decode_value
 from loopmend.reading.inputs import positional_input, read_input
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.placeholders import echo_in
 from loopmend.reading.scalars import BareName
 from loopmend.reading.tools import Toolbox, ToolSpec, spelling_of
 from loopmend.reading.turn import Failure, FailurePattern, Repair
-from loopmend.reading.values import LenientError, decode_value, verified
+from loopmend.reading.values import verified
 from loopmend.reading.written_calls import Call
 
 __all__ = ["JsonText", "decoded", "fit"]

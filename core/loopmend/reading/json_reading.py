@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from loopmend._arguments import not_text
+from loopmend.reading.decoding import repaired_value
 from loopmend.reading.disowning import is_disowned
-from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, repaired_at
+from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket
 from loopmend.reading.judgement import JsonReading, exact, judged, refused, stopped
 from loopmend.reading.lexicon import Role
 from loopmend.reading.pairs import NoJsonError, TwiceError, codec_at_hand, quick_value
@@ -145,7 +146,7 @@ class _Reply:
         known: Value | None = None
         if broken_at is not None and is_bracket(text, broken_at):
             try:
-                known = repaired_at(text, broken_at)
+                known = repaired_value(text, broken_at)
             except LenientError as error:
                 return self._unreadable(error)
             if known.end == len(text) or not text[known.end :].strip():

@@ -8,11 +8,12 @@ from textwrap import dedent
 from typing import Any, Final
 
 from loopmend.reading.coercion import JsonText
+from loopmend.reading.decoding import LenientError, decode_value
 from loopmend.reading.lexicon import Role
 from loopmend.reading.nodes import Node
 from loopmend.reading.tools import ToolSpec
 from loopmend.reading.turn import Repair
-from loopmend.reading.values import LenientError, decode_value, verified
+from loopmend.reading.values import verified
 
 __all__ = ["begins_with_element", "content_of", "object_of", "parameters_of", "section_of"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from loopmend.reading.decoding import LenientError, decode_value
 from loopmend.reading.turn import Failure, FailurePattern
-from loopmend.reading.values import LenientError, decode_value
 from loopmend.reading.written_calls import Call
 
 __all__ = ["name_of", "native_calls_in"]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from loopmend.reading.answers import Answered
+from loopmend.reading.decoding import LenientError, decode_value
 from loopmend.reading.inputs import unquoted
 from loopmend.reading.lexicon import Role
 from loopmend.reading.nodes import Kind, Node
@@ -18,7 +19,7 @@ from loopmend.reading.scalars import Tear
 from loopmend.reading.sections import Header
 from loopmend.reading.speech import is_remark
 from loopmend.reading.turn import Failure, FailurePattern, Repair
-from loopmend.reading.values import LenientError, Value, decode_value, verified
+from loopmend.reading.values import Value, verified
 from loopmend.reading.written_calls import Call
 
 __all__ = ["ReactActions"]

@@ -31,7 +31,7 @@ _PIECE: Final = re.compile(
     r"|(?P<smart>\u201c[^\u201c\u201d\"\\\x00-\x1f]*\u201d)"
     r"|(?P<literal>(?:True|False|None)\b)"
     r"|(?P<word>(?!(?:NaN|nan|Infinity|inf|undefined|nil|NULL|TRUE|FALSE)\b)"
-    r"[A-Za-z_][\w\-]*(?=\s*[,\]}]))"
+    r"[A-Za-z][^\W_]*(?:-+[^\W_]+)*(?=\s*[,\]}]))"  # with an underscore it may be a variable
     r"|(?P<raw>\"[^\"\\]*(?:\\[\"\\/bfnrtu][^\"\\]*)*\"(?=\s*[,}\]]))"
     rf"|(?P<quoted>(?<=: )\"{_PLAIN}(?: \"{_PLAIN}\" {_PLAIN}){{1,9}}\""
     r"(?=\}(?!\s*,)|, \"[^\"\\\n]{0,80}\":))"

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from loopmend.reading.answers import Answered, final_answer
+from loopmend.reading.decoding import LenientError, decode_value
 from loopmend.reading.lexicon import Role, role_of, words_of
 from loopmend.reading.plans import withholds
 from loopmend.reading.pythonic import read_call
@@ -29,7 +30,7 @@ from loopmend.reading.shape_keys import (
 )
 from loopmend.reading.tools import Toolbox, ToolSpec
 from loopmend.reading.turn import Repair
-from loopmend.reading.values import LenientError, Value, decode_value, verified
+from loopmend.reading.values import Value, verified
 from loopmend.reading.written_calls import Call
 
 __all__ = ["Described", "describe"]

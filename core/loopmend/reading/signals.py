@@ -10,6 +10,7 @@ from loopmend.contracts.signal_detection import (
     STUCK_PHRASES,
     UNCERTAINTY_PHRASES,
     detect_meta_signal,
+    implied_signal,
 )
 from loopmend.contracts.signals import DetectionConfig, MetaSignal, Uncertain
 
@@ -92,10 +93,10 @@ def _canonical(kind: str, opening: re.Match[str], inner: str) -> str:
 
 
 def _implicit(said: str) -> MetaSignal | None:
-    folded = said.replace("\u2019", "'").lower()
-    if not any(phrase in folded for phrase in (*STUCK_PHRASES, *UNCERTAINTY_PHRASES)):
+    spelled = said.replace("\u2019", "'")
+    if implied_signal(spelled) is None:
         return None
-    folded = _QUOTED.sub(lambda m: " " * len(m[0]), folded)
+    folded = _QUOTED.sub(lambda m: " " * len(m[0]), spelled.lower())
     if any(_meant(folded, phrase) for phrase in STUCK_PHRASES):
         return IMPLICITLY_STUCK
     if any(_meant(folded, phrase) for phrase in UNCERTAINTY_PHRASES):

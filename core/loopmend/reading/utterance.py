@@ -16,12 +16,12 @@ from loopmend.contracts.signals import (
     Yield,
 )
 from loopmend.reading.candidates import Found
+from loopmend.reading.decoding import LenientError, decode_value
 from loopmend.reading.evidence import Around
 from loopmend.reading.prose import find_fault
 from loopmend.reading.signals import read_signal
 from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern, Fidelity, ReadingConfig, Repair, Turn
-from loopmend.reading.values import LenientError, decode_value
 
 __all__ = ["Utterance"]
 

@@ -1,20 +1,16 @@
-"""Values inside text, decoded strictly if possible and leniently if not."""
+"""Values that were found in a text."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from loopmend._json import decode
-from loopmend.reading.lenient import LenientError, Scanner
 from loopmend.reading.scalars import Tear
 from loopmend.reading.turn import Repair
 
-__all__ = ["LenientError", "Value", "decode_value", "scanned_value", "shifted", "verified"]
-
-_NOT_JSON: Final = frozenset("'abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-_STRICT: Final = json.JSONDecoder()
+__all__ = ["Value", "shifted", "verified"]
 
 
 @dataclass(slots=True)
@@ -50,29 +46,6 @@ class _Pairs:
         return found
 
 
-def decode_value(text: str, start: int, stop: int | None = None, *, strictly: bool = True) -> Value:
-    """Decode the value that starts at a place, strictly if possible.
-
-    Args:
-        text: Where it stands.
-        start: Where it starts.
-        stop: Where to stop looking.
-        strictly: Whether to try the strict decoder first.
-
-    Raises:
-        LenientError: If there is none.
-    """
-    if stop is not None and stop < len(text):
-        return shifted(decode_value(text[start:stop], 0, strictly=strictly), start)
-    if not strictly or text[start + 1 : start + 2] in _NOT_JSON:
-        return scanned_value(text, start)
-    try:
-        value, end = _STRICT.raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return scanned_value(text, start)
-    return Value(value, start, end, strict=True)
-
-
 def verified(text: str, found: Value) -> Value:
     """Return a value with what the quick decoder does not tell: keys twice, odd numbers."""
     if not found.strict:
@@ -87,22 +60,6 @@ def verified(text: str, found: Value) -> Value:
         repair = Repair("number or escape that JSON does not allow", (found.start, found.end))
         return replace(found, repairs=(repair,))
     return found
-
-
-def scanned_value(text: str, start: int) -> Value:
-    """Decode the value that starts at a place and that needs repair.
-
-    Raises:
-        LenientError: If there is none.
-    """
-    scanner = Scanner(text, start)
-    value = scanner.value()
-    if scanner.unmatched:
-        scanner = Scanner(text, start, typos=True)
-        value = scanner.value()
-        if scanner.unmatched:
-            scanner.fail("brackets that do not match")
-    return Value(value, start, scanner.at, tuple(scanner.repairs), scanner.torn, scanner.twice)
 
 
 def shifted(found: Value, by: int) -> Value:

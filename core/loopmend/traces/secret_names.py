@@ -15,12 +15,12 @@ Rule = Callable[[str], bool]
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Names that are written together: `dbpassword`, `csrftoken`, `apikey`.
 _JOINED: Final = re.compile(
-    r"(?P<before>\w*?)(?P<word>password|passwd|passphrase|secret|token|credential|apikey)s?"
+    r"(?P<before>\w*?)(?P<word>password|passwd|passphrase|pw|secret|token|credential|apikey)s?"
 )
 _LONGEST_NAME: Final = 200
 
 _ALWAYS: Final = frozenset(
-    {"password", "passwd", "passphrase", "passcode", "pwd", "psk", "secret", "credential"}
+    {"password", "passwd", "passphrase", "passcode", "pwd", "pw", "psk", "secret", "credential"}
     | {"otp"}
     | {"passwort", "kennwort", "senha", "contrasena", "wachtwoord"}
 )
@@ -51,7 +51,7 @@ _PUBLIC: Final = frozenset({"public", "publishable"})
 
 _PLACEHOLDER: Final = re.compile(
     r"\[redacted\]'*"
-    r"|\$\{?\w+(?::?-)?\}?|\$\(.*|%\w+%|%[sr]|\{[A-Za-z_.\s{}]*\}|<[A-Za-z_|/\s-]*>|\[[A-Za-z_\s-]*\]|[*•.…_xX#-]{3,}"
+    r"|\$\{?\w+(?::?-)?\}?|\$?\{\{[^{}]*(?:\}\})?|\$\(.*|%\w+%|%[sr]|\{[A-Za-z_.\s{}]*\}|<[A-Za-z_|/\s-]*>|\[[A-Za-z_\s-]*\]|[*•.…_xX#-]{3,}"
     r"|(?i:your[-_ ][a-z_ -]+)|[\w-]{0,8}(?:\.{3}|…)|[A-Z]+(?:_[A-Z]+)+|!{1,2}[A-Za-z/]+"
     r"|[a-z_]+(?:\.[a-z_]+)*[\[(].*|[a-z_]+(?:\.[A-Za-z_]+)+"
     r"|(?i:none|null|nil|undefined|true|false|str|string|secretstr|int|integer|number|bool|boolean"

@@ -31,14 +31,16 @@ _LINK: Final = re.compile(
     r"|(?P<cell>[*`]{0,3}[ \t]{0,40}\|[ \t]{0,40})"
     r"|(?P<close>>)|(?P<call>\(\s{0,8})(?=[\"'])"
     r"|(?P<is>(?:\s{1,4}(?:for|of|to|on|at)\s[^\s.,;:!?][^\n.,;:!?]{0,60}?)?"
-    r"\s{1,4}(?:is|are|was|ist|lautet|est|→|->)\s{0,4}:?\s{1,4})"
+    r"\s{1,4}(?:is|are|was|ist|lautet|est|→|->)\s{0,4}:?\s{1,4}"
+    # `was changed to`, `is now set to`
+    r"(?:(?:[a-z]{1,12}\s{1,4}){0,2}[a-z]{1,12}(?:ed|et)\s{1,4}to\s{1,4}|now\s{1,4})?)"
     r"|(?P<gap>[ \t]{1,8}(?:to[ \t]{1,8})?)(?!-)"
 )
 _NAME: Final = re.compile(r"[\w.-]*", re.ASCII)
 _SIGNS: Final = "-._" + string.ascii_letters + string.digits
 # A name holds one of these.
 _WORD: Final = re.compile(
-    r"pass|pwd|secret|token|key|auth|cred|cookie|psk|jwt|csrf|sig|otp|_pat(?![a-z])|sess|kennwort|senha"
+    r"pass|pw|secret|token|key|auth|cred|cookie|psk|jwt|csrf|sig|otp|_pat(?![a-z])|sess|kennwort|senha"
     r"|contrasena|wachtwoord|code(?==)"
 )
 _LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -72,8 +74,13 @@ _LINE: Final = re.compile(r"[^\r\n\"'`\\]*")
 # What `Digest` says: pairs of which some are in quotes, `realm="x", response="…"`.
 _PART: Final = r"[\w-]{1,60}=(?:\\{0,7}\"[^\"\\\r\n]*\\{0,7}\"|[^\s,;\"'`\\]*)"
 _PARTS: Final = re.compile(rf"{_PART}(?:,\s{{0,8}}{_PART})+")
-# One cookie that remembers a choice, not a person: a word, a language, a small number, a path.
-_CHOICE: Final = re.compile(r"[A-Za-z]{1,12}(?:[-_][A-Za-z]{2})?|[0-9]{1,5}|/[\w/.-]*|")
+# What a server asks for: it says where, not who.
+_CHALLENGE: Final = re.compile(r"realm=(?:\\{0,7}\"[^\"\\\r\n]*\\{0,7}\"|[^\s,;\"'`\\]*)(?!\s{0,8},)")
+# One cookie that remembers a choice, not a person: a word, a language, a small number, a path, a
+# time zone.
+_CHOICE: Final = re.compile(
+    r"[A-Za-z]{1,12}(?:[-_][A-Za-z]{2})?|[0-9]{1,5}|/[\w/.-]*|[A-Z][a-z]{1,12}(?:[/_][A-Z][a-z]{1,12}){1,4}|"
+)
 _QUERIED: Final = ("sig", "signature")
 _SCHEMA: Final = re.compile(r"[\"'](?:type|\$ref|anyOf|oneOf|allOf)\\{0,7}[\"']\s*:")
 _LONGEST_NAME: Final = 200
@@ -182,12 +189,12 @@ class _Named:
         before = self.text[max(0, begin - 24) : begin]
         if link["close"] and before[-1:] != "<":
             return None
-        if link["call"] or (link["gap"] and not name.startswith("--")) or before.endswith(":"):
-            # Only a value that no sentence and no path goes on with.
-            return None if rule_of(name) is None else is_random
         if name.lower() in ("key", "token", "keys", "tokens"):
             word = _BEFORE.search(before)
             name = f"{word[1]}_{name}" if word else name
+        if link["call"] or (link["gap"] and not name.startswith("--")) or before.endswith(":"):
+            # Only a value that no sentence and no path goes on with.
+            return None if rule_of(name) is None else is_random
         if link["cell"]:
             return (
                 is_mixed
@@ -200,7 +207,8 @@ class _Named:
             if self.is_in_list(begin):
                 return rule_of(name) if name.startswith("--") else None
             # `define("DB_PASSWORD", "…")`: who writes a name in capitals names a setting.
-            return is_mixed if name.isupper() and rule_of(name) is not None else None
+            capitals = is_mixed if name.isupper() else is_random
+            return None if rule_of(name) is None else capitals
         queried = before.endswith(("?", "&"))
         if queried and (name.lower() in ("key", "code") or name.lower().endswith(_QUERIED)):
             return is_random
@@ -223,6 +231,8 @@ class _Named:
         value = _LINE.match(self.text, start, start + _PROBE)[0]  # type: ignore[index]
         scheme = _SCHEME.match(value)
         start += scheme.end() if scheme else 0
+        if scheme and _CHALLENGE.match(self.text, start):
+            return None
         if scheme and (parts := _PARTS.match(self.text, start)):
             return parts.span()
         value = value[scheme.end() :] if scheme else value

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from loopmend import JsonReader, ReadingConfig, read_json
+from loopmend.reading.decoding import scanned_value
 from loopmend.reading.json_reading import fit_value
 from loopmend.reading.pairs import Codec, codec_at_hand, quick_value
 from loopmend.reading.rewriting import rewritten_value
 from loopmend.reading.scalars import LenientError
-from loopmend.reading.values import Value, scanned_value
+from loopmend.reading.values import Value
 
 
 class Model(BaseModel):
@@ -90,7 +91,16 @@ def test_rewriting_reads_what_the_decoder_reads(text: str) -> None:
 
 
 def _outline(found: Value) -> str:
-    return repr((found.value, found.end, found.twice, found.torn))
+    return repr((_typed(found.value), found.end, found.twice, found.torn))
+
+
+def _typed(value: Any) -> Any:
+    """The value with the type of each of its strings, which may be a variable's name."""
+    if isinstance(value, dict):
+        return {key: _typed(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_typed(inner) for inner in value]
+    return (type(value).__name__, value)
 
 
 NEARLY_JSON = (
@@ -98,6 +108,7 @@ NEARLY_JSON = (
     '{"say": "he said "hello" to them", "n": 1 /* why */, "m": 2 // so\n}',
     '{"query": "rust", "limit": [1, 2,], "nested": {"deep": [1, 2, 3,],},}',
     "{'q': 'x', limit: 5, 'e': True, l: None, t: [a, b]}",
+    "{'q': data_dir, limit: a-b, 'e': [_, __, c_, d--e, None], l: None}",
     '{"a": "x", "d": "he said "hi there" and "bye, you" to us", "b": ["y", {"c": "]"}]}',
     '[{"a": 1}, {"b": [true, null, 1.5e3], "c": "\\"d\\""}]',
 )
@@ -112,6 +123,7 @@ cut = st.tuples(st.integers(0, 90), st.integers(0, 4), st.sampled_from(["", *PIE
 @example('{"a": ["b", {"c": "d"', [], 200)
 @example('{"a": ["b"}, "c": ["d"', [], 200)
 @example('{"a": ["b", 1, {]', [], 200)
+@example("{'a': data_dir, b: ['c', d-e, _]}", [], 200)
 def test_rewriting_of_what_is_nearly_json(
     text: str, cuts: list[tuple[int, int, str]], length: int
 ) -> None:

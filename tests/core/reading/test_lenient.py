@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from loopmend.reading.decoding import decode_value, scanned_value
 from loopmend.reading.lenient import LenientError, Scanner
 from loopmend.reading.scalars import Tear
-from loopmend.reading.values import decode_value, scanned_value, verified
+from loopmend.reading.values import verified
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from loopmend.reading.answers import Answered
+from loopmend.reading.decoding import decode_value
 from loopmend.reading.shapes import Described, describe
 from loopmend.reading.tools import Toolbox
-from loopmend.reading.values import decode_value
 
 BOX = Toolbox(
     [

@@ -131,6 +131,15 @@ def test_line_ends_decide_nothing(text: str) -> None:
         assert (plain.failure is None) == (other.failure is None)
 
 
+@pytest.mark.parametrize("start", ["\n", "\n\n", " ", "\r\n"])
+def test_blanks_before_a_call_decide_nothing(start: str) -> None:
+    """Nor do they change what the words behind a call are worth."""
+    text = '{"arguments": {"": ""}, "name": "n"}<im>Based n the,are nt o n.'
+    plain, other = (read_turn(each, tools=["search"]) for each in (text, start + text))
+    assert (plain.failure is None) == (other.failure is None)
+    assert plain.actions == other.actions
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\n \n", "  "])
 def test_blanks_at_the_end_decide_nothing(end: str) -> None:
     """What is cut off in a key or a comment is so with blanks behind too; found by `make fuzz`."""
