@@ -28,9 +28,14 @@ NEEDS_lab := --editable '.[all]' --group lab
 NEEDS_live := --group live
 NEEDS_dist := --group dist
 
-# What the first run downloads, in MB: the wheels of the stage, and uv.
+# What the first run downloads, in MB: the wheels of the stages (Linux, Python 3.11), and uv.
 MB = 280
-demo: MB = 80
+demo picture: MB = 80
+dist audit: MB = 40
+docs: MB = 50
+lab: MB = 250
+lint: MB = 360
+live: MB = 410
 
 ADVICE = Something could not be installed; the lines above say what. Without a network: connect once, later \
   runs work offline. Behind a proxy: set HTTPS_PROXY, and SSL_CERT_FILE and PIP_CERT if it has a certificate of \

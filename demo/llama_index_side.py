@@ -10,7 +10,7 @@ from llama_index.core.agent.workflow import ReActAgent
 from llama_index.core.memory import ChatMemoryBuffer
 
 from demo.runs import ANSWER, QUESTION, Ran, ran, search
-from llama_index_loopmend import PlanEvent, PlannedReActAgent, record_traces
+from llama_index_loopmend import PlannedReActAgent, record_traces
 from llama_index_loopmend.testing import ScriptedLLM
 
 __all__ = ["run"]
@@ -41,11 +41,8 @@ async def _run(failure: str, *, mended: bool) -> Ran:
         agent = PlannedReActAgent(tools=[search], llm=llm)
     memory = ChatMemoryBuffer.from_defaults(token_limit=10_000)
     with record_traces() as recorder:
-        handler = agent.run(user_msg=QUESTION, memory=memory)
-        seen = [event async for event in handler.stream_events()]
         try:
-            answer = str(await handler)
+            answer = str(await agent.run(user_msg=QUESTION, memory=memory))
         except Exception as error:  # noqa: BLE001 - what the user would get to see
             answer = f"{type(error).__name__}: {str(error).splitlines()[0]}"
-    plans = [e.done or e.selected for e in seen if isinstance(e, PlanEvent)]
-    return ran(answer, len(llm.asked), recorder.last, tuple(plans))
+    return ran(answer, len(llm.asked), recorder.last)

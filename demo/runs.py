@@ -33,8 +33,6 @@ class Ran:
     model_calls: int
     trace: Trace
     report: TraceReport
-    plans: tuple[str, ...] = ()
-    """What was planned and done for each step, where steps are planned."""
 
     @property
     def end(self) -> str:
@@ -53,9 +51,9 @@ def search(query: str) -> str:
     return FOUND if "oslo" in query.casefold() else "nothing found"
 
 
-def ran(answer: str, model_calls: int, trace: Trace | None, plans: tuple[str, ...] = ()) -> Ran:
+def ran(answer: str, model_calls: int, trace: Trace | None) -> Ran:
     """Classify the trace of a run that was recorded."""
     if trace is None:
         msg = "the recorder has no trace of the run"
         raise RuntimeError(msg)
-    return Ran(answer.strip(), model_calls, trace, classify_trace(trace), plans)
+    return Ran(answer.strip(), model_calls, trace, classify_trace(trace))

@@ -22,7 +22,8 @@ Results = Mapping[tuple[str, str], tuple[Ran, Ran]]
 _MARKS: Final = {"answered": ("✓ ", "green"), "stopped": ("■ ", "yellow"), "failed": ("✗ ", "red")}
 _WORDS: Final = (
     "✓ the model answers; ■ loopmend ends the run with what was found; ✗ neither. final_answer: a "
-    "reply of the model ended the run; max_iterations: its limit did; unknown: not recorded."
+    "reply of the model ended the run; max_iterations: its limit did; unknown: "
+    "the record does not say, as the last reply is empty or only describes a call."
 )
 _LONGEST: Final = 72
 _DRILLED: Final = ("LlamaIndex", "loop")
@@ -32,7 +33,7 @@ def show(console: Console, results: Results) -> None:
     """Show the table, one run in detail, what would be planned, and what to try next."""
     console.print(table(results))
     console.print(_sum(results), markup=False)
-    _drill(console, *results[_DRILLED])
+    _drill(console, results[_DRILLED][0])
     _plan(console)
     console.print(
         "\n[bold]Next:[/] notebooks/ to play with it, docs/quick-start.md for your own agent, "
@@ -97,20 +98,25 @@ def _counted(runs: Sequence[Ran]) -> str:
     return f"{told} of {len(runs)}, {calls} model calls"
 
 
-def _drill(console: Console, native: Ran, mended: Ran) -> None:
+def _drill(console: Console, ran: Ran) -> None:
     """Show what triage finds in the trace of one run."""
+    agent, failure = _DRILLED
     console.print(
-        f"\n[bold]Why did that run stop?[/] {_DRILLED[0]}, {_DRILLED[1]}, without loopmend:"
+        f"\n[bold]Why did a run stop?[/] What triage finds in the last row, {agent} without "
+        f"loopmend, whose model {FAILURES[failure]}:"
     )
-    for finding in native.report.findings:
-        console.print(f"  {finding.severity:8}{finding.kind:20}", finding.message, markup=False)
-    steps = ", ".join(mended.plans)
-    console.print(f"  With loopmend its steps were planned: {steps}.", markup=False)
+    found = Table.grid(padding=(0, 2))
+    for finding in ran.report.findings:
+        found.add_row("", finding.severity, finding.kind, Text(finding.message))
+    console.print(found)
 
 
 def _plan(console: Console) -> None:
-    """Show what is planned for a turn after all that, without asking a model."""
-    console.print("\n[bold]What should happen next?[/] After a turn that broke the protocol:")
+    """Show what is planned for a turn in which much goes wrong, without asking a model."""
+    console.print(
+        "\n[bold]What should happen next?[/] What the planner advises, without a model, if the "
+        "last reply broke the protocol, the user asks for another agent and the provider is down:"
+    )
     turn = observe_conversation(
         [QUESTION, "Ask the geographer."],
         tool_count=1,

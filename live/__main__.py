@@ -3,7 +3,7 @@
 Zero-shot, with the frameworks' own prompts. Columns: the framework alone; loopmend's defaults,
 which make a call that the model wrote as text; the same without making it; and decoding
 constrained from the start. What two columns ask in the same words is asked once. Runs are kept in a
-file: a second start goes on where the first stopped.
+file: a second start with the same model goes on where the first stopped.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from live.engine import Client, Memory, served
+from live.engine import Client, Memory, default_model, served
 from live.report import Runs, report
 from live.tasks import Task, TaskFile, task_file
 
@@ -37,16 +37,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.simplefilter("ignore")
     os.environ.setdefault("LANGSMITH_TRACING", "false")
     tasks = task_file(given.tasks)
-    done, memory = _known(given.out), Memory()
+    model = _model(given)
+    done, memory = _known(given.out, model, {task.question for task in tasks.tasks}), Memory()
     with address(given) as url, given.out.open("a", encoding="utf-8") as out:
         for agent, column, run in _agents(given):
             for task in tasks.tasks[: given.first]:
                 key = (agent, column, task.question)
-                if key not in done:
-                    with Client(url, given.model_name, memory) as client:
-                        done[key] = _one(run, client, tasks, task)
-                    row = json.dumps([*key, done[key]], ensure_ascii=False)
-                    print(row, file=out, flush=True)
+                if key in done:
+                    continue
+                with Client(url, given.model_name, memory) as client:
+                    done[key] = made = _one(run, client, tasks, task)
+                print(json.dumps([model, *key, made], ensure_ascii=False), file=out, flush=True)
+                said = "right" if made["right"] else "wrong"
+                print(f"{', '.join(key)} {said}, {made['seconds']} s", file=sys.stderr, flush=True)
+    print(f"{model}, tasks {given.tasks}\n")
     print(report(done))
 
 
@@ -76,11 +80,22 @@ def _one(run: Any, client: Client, tasks: TaskFile, task: Task) -> dict[str, Any
     }
 
 
-def _known(path: Path) -> Runs:
+def _model(given: argparse.Namespace) -> str:
+    """Return which model is asked; runs of another one do not count."""
+    if given.base_url is not None:
+        return f"{given.model_name} at {given.base_url.rstrip('/')}"
+    return str(given.model or default_model().name)
+
+
+def _known(path: Path, model: str, questions: Container[str]) -> Runs:
     if not path.exists():
         return {}
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return {(agent, column, question): row for agent, column, question, row in rows}
+    return {
+        (agent, column, question): run
+        for by, agent, column, question, run in rows
+        if by == model and question in questions
+    }
 
 
 @contextmanager

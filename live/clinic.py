@@ -21,13 +21,21 @@ _VACCINES: Final = {
     ("pebble", "myxomatosis"): "21 May",
 }
 _SLOTS: Final = {
-    ("dr. hale", "tuesday"): "9:20",
-    ("dr. hale", "thursday"): "no free time",
-    ("dr. moreau", "tuesday"): "15:40",
+    ("hale", "tuesday"): "9:20",
+    ("hale", "thursday"): "no free time",
+    ("moreau", "tuesday"): "15:40",
 }
-_DOSES: Final = {("meloxan", "dog"): 4, ("meloxan", "rabbit"): 2, ("ornivet", "parrot"): 7}
-_BOARDING: Final = {("dog", "large"): 38, ("dog", "small"): 26, ("rabbit", "small"): 13}
-_STOCK: Final = {"meloxan": 45, "ornivet": 0, "carprol": 112}
+_DOSES: Final = {
+    ("meloxan", "dog"): "4 drops",
+    ("meloxan", "rabbit"): "2 drops",
+    ("ornivet", "parrot"): "7 drops",
+}
+_BOARDING: Final = {
+    ("dog", "large"): "38 dollars",
+    ("dog", "small"): "26 dollars",
+    ("rabbit", "small"): "13 dollars",
+}
+_STOCK: Final = {"meloxan": "45 packs", "ornivet": "0 packs", "carprol": "112 packs"}
 _INVOICES: Final = {"V-208": "73.50 dollars, paid", "V-331": "190 dollars, open"}
 
 
@@ -48,32 +56,29 @@ def species_of(animal: str) -> str:
 
 def vaccine_due(animal: str, vaccine: str) -> str:
     """Return the day on which an animal needs a vaccine again."""
-    found = _VACCINES.get((plain(animal), plain(vaccine)))
-    return found or f"no {vaccine} vaccine on record for {animal}"
+    return _VACCINES.get(
+        (plain(animal), plain(vaccine)), f"no {vaccine} vaccine on record for {animal}"
+    )
 
 
 def free_slot(doctor: str, day: str) -> str:
     """Return the first free time of a doctor, such as Dr. Who, on a day of the week."""
-    name = plain(doctor).removeprefix("dr").removeprefix(".").strip()
-    return _SLOTS.get((f"dr. {name}", plain(day)), f"{doctor} is not in on {day}")
+    return _SLOTS.get((plain(doctor, "dr", "dr."), plain(day)), f"{doctor} is not in on {day}")
 
 
 def daily_dose(medicine: str, species: str) -> str:
     """Return how many drops of a medicine an animal of a species gets each day."""
-    found = _DOSES.get((plain(medicine), plain(species)))
-    return f"{medicine} is not for a {species}" if found is None else f"{found} drops"
+    return _DOSES.get((plain(medicine), plain(species)), f"{medicine} is not for a {species}")
 
 
 def boarding_price(species: str, cage: str) -> str:
     """Return what one night costs for an animal of a species; the cage is small or large."""
-    found = _BOARDING.get((plain(species), plain(cage)))
-    return f"no {cage} cage for a {species}" if found is None else f"{found} dollars"
+    return _BOARDING.get((plain(species), plain(cage)), f"no {cage} cage for a {species}")
 
 
 def stock_of(medicine: str) -> str:
     """Return how many packs of a medicine are in stock."""
-    found = _STOCK.get(plain(medicine))
-    return f"no medicine {medicine}" if found is None else f"{found} packs"
+    return _STOCK.get(plain(medicine), f"no medicine {medicine}")
 
 
 def invoice(number: str) -> str:

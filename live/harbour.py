@@ -8,7 +8,7 @@ from live.tasks import NOT_FOUND, Task, plain
 
 __all__ = ["TASKS", "TOOLS"]
 
-_BERTHS: Final = {"kestrel": "27", "blue heron": "8", "santa marta": "41"}
+_BERTHS: Final = {"kestrel": "berth 27", "blue heron": "berth 8", "santa marta": "berth 41"}
 _CARGO: Final = {"kestrel": "timber", "blue heron": "coffee", "santa marta": "glass"}
 _CAPTAINS: Final = {
     "kestrel": "Oskar Lund",
@@ -18,10 +18,10 @@ _CAPTAINS: Final = {
 _EXTENSIONS: Final = {"oskar lund": "4417", "leila haddad": "4630", "jorge pinto": "4902"}
 _CRANES: Final = {"27": "the red crane", "8": "the yellow crane", "41": "the green crane"}
 _FEES: Final = {
-    ("timber", "day"): 65,
-    ("timber", "week"): 340,
-    ("coffee", "day"): 48,
-    ("coffee", "week"): 290,
+    ("timber", "day"): "65 dollars",
+    ("timber", "week"): "340 dollars",
+    ("coffee", "day"): "48 dollars",
+    ("coffee", "week"): "290 dollars",
 }
 _TIDES: Final = {
     ("saturday", "high"): "6:52",
@@ -41,8 +41,7 @@ _PERMITS: Final = {
 
 def berth_of(ship: str) -> str:
     """Return the number of the berth at which a ship lies."""
-    found = _BERTHS.get(plain(ship))
-    return f"no ship {ship}" if found is None else f"berth {found}"
+    return _BERTHS.get(plain(ship), f"no ship {ship}")
 
 
 def cargo_of(ship: str) -> str:
@@ -57,32 +56,29 @@ def captain_of(ship: str) -> str:
 
 def phone_extension(captain: str) -> str:
     """Return the phone extension of a captain, by the captain's full name."""
-    name = plain(captain).removeprefix("captain ")
-    return _EXTENSIONS.get(name, f"no captain {captain}")
+    return _EXTENSIONS.get(plain(captain, "captain"), f"no captain {captain}")
 
 
 def crane_at(berth: str) -> str:
     """Return which crane serves a berth, by the number of the berth."""
-    number = plain(berth).removeprefix("berth").strip()
-    return _CRANES.get(number, f"no crane at berth {berth}")
+    return _CRANES.get(plain(berth, "berth"), f"no crane at berth {berth}")
 
 
 def storage_fee(cargo: str, period: str) -> str:
     """Return what it costs to store a kind of cargo; the period is day or week."""
-    found = _FEES.get((plain(cargo), plain(period)))
-    return f"no fee for {cargo} by the {period}" if found is None else f"{found} dollars"
+    return _FEES.get((plain(cargo), plain(period)), f"no fee for {cargo} by the {period}")
 
 
 def tide_time(day: str, tide: str) -> str:
     """Return the time of a tide on a day of the week; the tide is high or low."""
-    found = _TIDES.get((plain(day), plain(tide).removesuffix("tide").strip()))
-    return found or f"no {tide} tide known for {day}"
+    return _TIDES.get((plain(day), plain(tide, "tide")), f"no {tide} tide known for {day}")
 
 
 def ferry_departure(island: str, part_of_day: str) -> str:
     """Return when the ferry to an island leaves; the part of the day is morning or evening."""
-    found = _FERRIES.get((plain(island), plain(part_of_day)))
-    return found or f"no ferry to {island} in the {part_of_day}"
+    return _FERRIES.get(
+        (plain(island), plain(part_of_day)), f"no ferry to {island} in the {part_of_day}"
+    )
 
 
 def permit(number: str) -> str:

@@ -22,16 +22,20 @@ _HOURS: Final = {
     ("sculpture garden", "monday"): "9:00 to 15:00",
 }
 _TICKETS: Final = {
-    ("adult", "day"): 18,
-    ("adult", "year"): 95,
-    ("student", "day"): 11,
-    ("child", "day"): 4,
+    ("adult", "day"): "18 dollars",
+    ("adult", "year"): "95 dollars",
+    ("student", "day"): "11 dollars",
+    ("child", "day"): "4 dollars",
 }
-_TOURS: Final = {("english", "morning"): 6, ("english", "evening"): 0, ("french", "morning"): 13}
+_TOURS: Final = {
+    ("english", "morning"): "6 places",
+    ("english", "evening"): "0 places",
+    ("french", "morning"): "13 places",
+}
 _SHOP: Final = {
-    ("poster", "large"): "24.50",
-    ("poster", "small"): "9.80",
-    ("mug", "small"): "7.20",
+    ("poster", "large"): "24.50 dollars",
+    ("poster", "small"): "9.80 dollars",
+    ("mug", "small"): "7.20 dollars",
 }
 _LOANS: Final = {"L-304": "Night Ferry, lent to Oslo", "L-517": "Blue Kettle, lent to Madrid"}
 
@@ -53,26 +57,22 @@ def birth_year(painter: str) -> str:
 
 def opening_hours(area: str, day: str) -> str:
     """Return the opening hours of an area of the museum on a day of the week."""
-    found = _HOURS.get((plain(area).removeprefix("the "), plain(day)))
-    return found or f"no opening hours for {area} on {day}"
+    return _HOURS.get((plain(area, "the"), plain(day)), f"no opening hours for {area} on {day}")
 
 
 def ticket_price(visitor: str, period: str) -> str:
     """Return a ticket's price; the visitor is adult, student or child, the period day or year."""
-    found = _TICKETS.get((plain(visitor), plain(period)))
-    return f"no {period} ticket for {visitor}" if found is None else f"{found} dollars"
+    return _TICKETS.get((plain(visitor), plain(period)), f"no {period} ticket for {visitor}")
 
 
 def tour_places(language: str, time: str) -> str:
     """Return how many places are left on a guided tour; the time is morning or evening."""
-    found = _TOURS.get((plain(language), plain(time)))
-    return f"no {language} tour in the {time}" if found is None else f"{found} places"
+    return _TOURS.get((plain(language), plain(time)), f"no {language} tour in the {time}")
 
 
 def shop_price(article: str, size: str) -> str:
     """Return the price of an article in the museum shop; the size is small or large."""
-    found = _SHOP.get((plain(article), plain(size)))
-    return f"the shop has no {size} {article}" if found is None else f"{found} dollars"
+    return _SHOP.get((plain(article), plain(size)), f"the shop has no {size} {article}")
 
 
 def loan_record(loan: str) -> str:

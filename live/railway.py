@@ -16,25 +16,26 @@ _TRAINS: Final = {
 _PLATFORMS: Final = {"ic512": "platform 9", "en77": "platform 4", "rj340": "platform 12"}
 _DELAYS: Final = {"ic512": "25 minutes late", "en77": "on time", "rj340": "8 minutes late"}
 _FARES: Final = {
-    ("porto", "lyon", "first"): 143,
-    ("porto", "lyon", "second"): 86,
-    ("lyon", "basel", "second"): 52,
-    ("basel", "graz", "second"): 71,
+    ("porto", "lyon", "first"): "143 euros",
+    ("porto", "lyon", "second"): "86 euros",
+    ("lyon", "basel", "second"): "52 euros",
+    ("basel", "graz", "second"): "71 euros",
 }
 _WEATHER: Final = {
     ("graz", "sunday"): "snow",
     ("graz", "monday"): "sunny",
     ("porto", "sunday"): "fog",
 }
-_LOCKERS: Final = {"basel": 17, "lyon": 0, "graz": 5}
-_MENU: Final = {"soup": "6.40", "coffee": "2.80", "sandwich": "5.10"}
+_LOCKERS: Final = {"basel": "17 lockers", "lyon": "0 lockers", "graz": "5 lockers"}
+_MENU: Final = {"soup": "6.40 euros", "coffee": "2.80 euros", "sandwich": "5.10 euros"}
 _LOST: Final = {"R-58": "a green umbrella, kept in Lyon", "R-91": "a violin, kept in Graz"}
 
 
 def train_between(origin: str, destination: str) -> str:
     """Return the number of the direct train between two cities."""
-    found = _TRAINS.get((plain(origin), plain(destination)))
-    return found or f"no direct train from {origin} to {destination}"
+    return _TRAINS.get(
+        (plain(origin), plain(destination)), f"no direct train from {origin} to {destination}"
+    )
 
 
 def platform_of(train: str) -> str:
@@ -49,27 +50,25 @@ def delay_of(train: str) -> str:
 
 def ticket_fare(origin: str, destination: str, travel_class: str) -> str:
     """Return the fare between two cities in euros; the class is first or second."""
-    level = plain(travel_class).removesuffix("class").strip()
-    found = _FARES.get((plain(origin), plain(destination), level))
-    return f"no fare from {origin} to {destination}" if found is None else f"{found} euros"
+    return _FARES.get(
+        (plain(origin), plain(destination), plain(travel_class, "class")),
+        f"no fare from {origin} to {destination}",
+    )
 
 
 def forecast(city: str, day: str) -> str:
     """Return the weather forecast for a city on a day of the week."""
-    found = _WEATHER.get((plain(city), plain(day)))
-    return found or f"no forecast for {city} on {day}"
+    return _WEATHER.get((plain(city), plain(day)), f"no forecast for {city} on {day}")
 
 
 def free_lockers(station: str) -> str:
     """Return how many lockers are free at a station."""
-    found = _LOCKERS.get(plain(station))
-    return f"no station {station}" if found is None else f"{found} lockers"
+    return _LOCKERS.get(plain(station), f"no station {station}")
 
 
 def menu_price(dish: str) -> str:
     """Return the price of a dish in the dining car."""
-    found = _MENU.get(plain(dish))
-    return f"not on the menu: {dish}" if found is None else f"{found} euros"
+    return _MENU.get(plain(dish), f"not on the menu: {dish}")
 
 
 def lost_property(report: str) -> str:

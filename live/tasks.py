@@ -63,14 +63,15 @@ class TaskFile:
         return held and all(tool in called for tool in task.calls)
 
 
-def plain(text: str) -> str:
-    """Return text in lower case without quotes and extra spaces, to look it up.
+def plain(text: str, *without: str) -> str:
+    """Return text in lower case without quotes, extra spaces and some words, to look it up.
 
     Example:
-        >>> plain("  'Night  Ferry' ")
+        >>> plain("  The 'Night  Ferry' ship", "the", "ship")
         'night ferry'
     """
-    return " ".join(text.lower().replace("'", "").replace('"', "").split())
+    words = text.lower().replace("'", "").replace('"', "").split()
+    return " ".join(word for word in words if word not in without)
 
 
 def task_file(name: str) -> TaskFile:

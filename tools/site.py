@@ -25,10 +25,17 @@ PACKAGES: Final = {
     "loopmend.traces": "Recorded runs, why they stopped, and what is wrong with them.",
     "loopmend.planning": "What should happen next.",
     "loopmend.contracts": "The five contracts, to the letter.",
+    "loopmend.batch": "Many runs: files on all cores, span rows on Daft.",
+    "loopmend.rendering": "Turns, traces and reports to look at.",
+    "loopmend.adapting": "For adapters: recording runs and planning steps in any host.",
+    "loopmend.breaker": "A circuit breaker for a provider.",
+    "loopmend.pytest": "The plugin for pytest.",
     "langchain_loopmend": "LangChain: parsers, retries, recording.",
     "langchain_loopmend.middleware": "LangChain: middleware for `create_agent`.",
-    "llama_index_loopmend": "LlamaIndex: agents, parsers, recording.",
-    "llama_index_loopmend.hooks": "LlamaIndex: step hooks.",
+    "langchain_loopmend.classic": "LangChain: parsers and guards for `AgentExecutor`.",
+    "langchain_loopmend.testing": "LangChain: models that follow a script.",
+    "llama_index_loopmend": "LlamaIndex: agents, step hooks, parsers, recording.",
+    "llama_index_loopmend.testing": "LlamaIndex: a model that follows a script.",
 }
 TOP: Final = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _LINK: Final = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")

@@ -75,16 +75,21 @@ def test_agents_ask_a_server_of_ones_own_about_tasks_of_ones_own(
         given = ["--base-url", f"{url}/", "--tasks", str(own), "--out", str(out)]
         main([*given, "--model-name", "tiny"])
         once = len(asked)
-        main(given)
-    said = capsys.readouterr().out
-    rows = {(agent, column): run for agent, column, _, run in _lines(out)}
+        main([*given, "--model-name", "tiny"])
+        again = len(asked)
+        main([*given, "--model-name", "large", "--agent", "create_agent", "--column", "defaults"])
+    said, progress = capsys.readouterr()
+    rows = {(agent, column): run for model, agent, column, _, run in _lines(out) if "tiny" in model}
     assert len(rows) == 14
     assert {key for key, run in rows.items() if not run["right"]} == {
         *(("create_agent", "alone"), ("AgentExecutor", "alone"), ("FunctionAgent", "alone"))
     }
     assert rows["create_agent", "defaults"]["model_calls"] == 2
-    assert {body["model"] for body in asked} == {"tiny"}
-    assert len(asked) == once, "a second start asks nothing again"
+    assert {body["model"] for body in asked[:once]} == {"tiny"}
+    assert again == once, "a second start asks nothing again"
+    assert {body["model"] for body in asked[once:]} == {"large"}, "another model is asked anew"
+    assert "create_agent, defaults, What does a soup cost? right, " in progress
+    assert f"tiny at {url}, tasks {own}" in said
     assert "create_agent   defaults          1 of 1      0     0           2.0" in said
 
 
@@ -159,8 +164,8 @@ def test_a_gguf_file_is_served(own: Path, tmp_path: Path) -> None:
     chosen = ["--agent", "create_agent", "--column", "alone", "--first", "1"]
     main(["--model", str(default_model()), "--tasks", str(own), "--out", str(out), *chosen])
     (row,) = _lines(out)
-    assert (row[:2], row[3]["model_calls"]) == (["create_agent", "alone"], 1)
-    assert row[3]["error"] is None
+    assert row[:3] == [str(default_model()), "create_agent", "alone"]
+    assert (row[4]["model_calls"], row[4]["error"]) == (1, None)
     gc.collect()  # LangChain's client leaves its socket to it
 
 

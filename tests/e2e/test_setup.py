@@ -118,8 +118,8 @@ def test_an_interrupted_set_up_is_made_good(checkout: Path, stage: str, by: sign
 
 
 def test_the_first_run_says_what_it_downloads(checkout: Path) -> None:
-    """Before anything is fetched, the user learns how much it will be; the demo needs less."""
-    for target, size in (("demo", 80), ("install", 280)):
+    """Before anything is fetched, the user learns how much it will be for this command."""
+    for target, size in (("demo", 80), ("docs", 50), ("live", 410), ("install", 280)):
         shutil.rmtree(checkout / ".venv", ignore_errors=True)
         printed = made(checkout, target)[1]
         assert printed[0].startswith(f"Setting up .venv. The first run downloads about {size} MB")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,21 @@ def test_every_page_is_in_the_menu() -> None:
         assert f'"{page.name}"' in menu
     for name in ("notebooks/1-reading.md", "api/loopmend.md", "CHANGELOG.md"):
         assert f'"{name}"' in menu
+
+
+@pytest.mark.parametrize("package", site.PACKAGES)
+def test_a_page_of_the_api_has_names(package: str) -> None:
+    """A package without public names of its own would be an empty page."""
+    assert import_module(package).__all__
+
+
+def test_what_documents_import_is_in_the_api() -> None:
+    """Whoever looks up a name from an example finds the page of its package."""
+    shown = "\n".join(page.read_text(encoding="utf-8") for page in ROOT.glob("docs/*.md"))
+    ours = r"^ *from ((?:loopmend|langchain_loopmend|llama_index_loopmend)[\w.]*) import"
+    found = set(re.findall(ours, shown, re.MULTILINE))
+    assert len(found) > 10
+    assert {each for each in found if each.removesuffix(".lexicon") not in site.PACKAGES} == set()
 
 
 @pytest.mark.parametrize(
