@@ -85,16 +85,21 @@ class StepPlanner:
 
         Args:
             planner: Your own planner, such as one with your rules.
-            mode: How far a plan counts.
-            hints: Whether the model is told what rules 9 and 10 advise.
-            authority: Who the user is; by default what the step says.
-            observe: Returns fields of `TaskStateInput` that the host knows better.
-            match: Finds the specialists that a message asks for.
-            breaker: The provider's circuit breaker; by default one for each model, `False` for
-                none.
-            token_budget: How many tokens a turn may use.
-            inspect_memory: Looks deeper into memory; by default the step's own look.
-            compose: Makes a skill or a specialist.
+            mode: `"enforce"` acts on the plan; `"advise"` tells the model what the plan would do;
+                `"observe"` changes nothing.
+            hints: Whether to tell the model to vary its replies and to win the user back, as
+                rules 9 and 10 advise. They guess at the user's taste.
+            authority: Who the user is, such as `"Creator"`; by default what the host says.
+            observe: Returns fields of `TaskStateInput` that you know better, such as `intents`,
+                `missing_skills` or `decomposition_proposal`.
+            match: Finds the specialists that a message addresses.
+            breaker: The provider's circuit breaker, if you share one; by default one for each
+                model. `False` for none.
+            token_budget: How many tokens one turn may use before the answer is a blocker.
+            inspect_memory: Looks deeper into memory, and returns what the model should know, or
+                `None`; by default the host's own look.
+            compose: Makes a skill or a specialist, and returns what the model should know of it, or
+                `None`; by default the plan says what is missing.
 
         Raises:
             TypeError: `token_budget` is not an `int`.
@@ -109,6 +114,8 @@ class StepPlanner:
             planner = replace(planner, rules=[*planner.rules, self._budget.rule])
         self.mode: Mode = mode
         """Whether it acts, advises or only looks."""
+        self.acts: bool = mode == "enforce"
+        """Whether it may change a run."""
         self._planner = planner
         self._hints = hints and mode != "observe"
         self._authority = authority
@@ -138,7 +145,9 @@ class StepPlanner:
         is_news = not stands or wanted.done is not None or bool(wanted.notes)
         return PlannedStep(facts, planned, wanted, is_news)
 
-    def heard(self, step: StepView, tokens: int | None, texts: Callable[[], Iterable[str]]) -> None:
+    def count_reply(
+        self, step: StepView, tokens: int | None, texts: Callable[[], Iterable[str]]
+    ) -> None:
         """Count what a reply cost; the provider is up.
 
         Args:
@@ -146,13 +155,13 @@ class StepPlanner:
             tokens: What the provider says that it cost, if it does.
             texts: Returns all that the model saw and said, to estimate the cost from.
         """
-        self.failed(step, None)
+        self.count_call(step, None)
         if tokens is not None:
             step.run[_CONTEXT] = tokens
         if self._budget is not None:
             self._budget.use(step.turn, tokens, characters=sum(map(len, texts())))
 
-    def failed(self, step: StepView, error: BaseException | None) -> None:
+    def count_call(self, step: StepView, error: BaseException | None) -> None:
         """Tell the breaker what came of a call: an error, or `None`."""
         breaker = self._breaker(step)
         if breaker is None:

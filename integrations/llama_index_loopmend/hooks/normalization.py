@@ -44,7 +44,7 @@ from loopmend import (
     ToolCall,
     Turn,
 )
-from loopmend.adapting import fits, is_unusual
+from loopmend.adapting import fits, is_unusual, read_react
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import (
     Message,
@@ -206,10 +206,12 @@ def issue_of(step: AgentStep, output: AgentOutput) -> str | None:
     made = output.tool_calls
     if made and all(fits(call.tool_name, call.tool_kwargs, step.toolbox) for call in made):
         return None  # as in most steps
-    reply = reply_of(output)
-    if is_fine(step, output, reply, None):
+    reply, read = reply_of(output), None
+    if step.form == "react" and not _has_own_say(step.agent):
+        read = read_react(reply.text, step.toolbox, REACT_READING)
+    if is_fine(step, output, reply, read):
         return None
-    verdict = judged(step, mending_of(step, _LOOK)[0], output, reply, None)
+    verdict = judged(step, mending_of(step, _LOOK)[0], output, reply, read)
     return verdict.failure.pattern.value if isinstance(verdict, GaveUp) else None
 
 

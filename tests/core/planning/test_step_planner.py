@@ -87,7 +87,7 @@ def test_many_tokens_are_as_good_as_more() -> None:
     planner, host = StepPlanner(breaker=False), Host(iteration=1)
     told = []
     for used in (1_000, 5_000, 8_001):
-        planner.heard(host, used, list)
+        planner.count_reply(host, used, list)
         told.append(at_once(planner.plan(host)))
     assert [each is not None for each in told] == [True, False, True]
 
@@ -95,7 +95,7 @@ def test_many_tokens_are_as_good_as_more() -> None:
 def test_without_a_window_nobody_knows_what_is_left() -> None:
     """A model that does not say how much it can see is asked as ever."""
     planner, host = StepPlanner(breaker=False), Host(iteration=1, tokens=None)
-    planner.heard(host, 9_999, list)
+    planner.count_reply(host, 9_999, list)
     planned = at_once(planner.plan(host))
     assert planned is not None
     assert planned.facts.tokens_left is None
@@ -120,7 +120,7 @@ def test_a_breaker_that_opens_is_news() -> None:
     planner, host = StepPlanner(breaker=CircuitBreaker(threshold=1)), Host()
     assert at_once(planner.plan(host)) is not None
     host.iteration = 1
-    planner.failed(host, ConnectionError())
+    planner.count_call(host, ConnectionError())
     blocked = at_once(planner.plan(host))
     assert blocked is not None
     assert blocked.conduct.answer is not None
