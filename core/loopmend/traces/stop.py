@@ -94,7 +94,7 @@ _CAPS: Final = re.compile(
 _CAP_ERRORS: Final = re.compile(
     r"\A(?:\w{0,60}(?:Recursion|Usage|Turns?|Steps?|Iterations?|CallLimit|CallsLimit|MaxTurns)\w{0,60}:"
     r"|\w*: .{0,200}?(?:Recursion limit of|Max(?:imum)? (?:number of )?(?:iterations|steps|turns)"
-    r"|Reached max(?:imum)? (?:iterations|steps|turns)))",
+    r"|Reached max(?:imum)? (?:iteration|step|turn)s?\b))",
     re.IGNORECASE | re.DOTALL,
 )
 _TIME_ERRORS: Final = re.compile(
@@ -113,8 +113,8 @@ _INTERRUPTS: Final = re.compile(
 )
 _CANCELS: Final = re.compile(r"Cancel|KeyboardInterrupt")
 PROVIDER_ERRORS: Final = re.compile(
-    r"RateLimit|APIError|APIConnection|APIStatus|InternalServer|ServiceUnavailable|Authentication"
-    r"|PermissionDenied|BadRequest|ContextWindow|ContextLength|Overloaded|ModelError"
+    r"Rate[ _-]?Limit|API[ _]?Error|APIConnection|APIStatus|InternalServer|ServiceUnavailable"
+    r"|Authentication|PermissionDenied|BadRequest|ContextWindow|ContextLength|Overloaded|ModelError"
     # a code of HTTP, where one stands: a number alone may count anything
     r"|(?:\A\w*: |HTTP |code:? |status:? )(?:429|50[0234]|529)\b",
     re.IGNORECASE,

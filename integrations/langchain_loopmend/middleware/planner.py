@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Annotated, Any, Final, Literal, Union
+from typing import Annotated, Any, Final
 
 from langchain.agents.middleware import AgentState
 from langchain.agents.middleware.types import (
@@ -23,28 +23,11 @@ from typing_extensions import NotRequired, override
 
 from langchain_loopmend.messages import ended_by, is_users, question_of, said_by, text_of
 from langchain_loopmend.middleware.model_calls import Handler, ModelCallMiddleware, Response, Result
-from loopmend import AdvisedPlan, NormalizationError, Planner, StopReason
-from loopmend.adapting import (
-    Breaker,
-    Facts,
-    Mode,
-    StepPlanner,
-    get,
-    is_fault,
-    latest_issue,
-    tokens_in,
-)
+from loopmend import NormalizationError, StopReason
+from loopmend.adapting import Facts, StepPlanner, get, is_fault, latest_issue, tokens_in
 from loopmend.mending import Form
 
-__all__ = ["Compose", "Inspect", "ModelStep", "Observe", "PlannerMiddleware", "PlannerState"]
-
-Told = Union[str, None]
-Observe = Callable[["ModelStep"], Mapping[str, Any]]
-"""Returns fields of `TaskStateInput` that the host knows better."""
-Inspect = Callable[["ModelStep"], Union[Told, Awaitable[Told]]]
-"""Looks deeper into memory, and returns what the model should know, or `None`."""
-Compose = Callable[["ModelStep", AdvisedPlan], Union[Told, Awaitable[Told]]]
-"""Makes a skill or a specialist, and returns what the model should know of it, or `None`."""
+__all__ = ["ModelStep", "PlannerMiddleware", "PlannerState"]
 
 # The model did reply.
 _ARRIVED: Final = (StructuredOutputError, NormalizationError)
@@ -138,13 +121,14 @@ class ModelStep:
         return turn if known else {**turn, "planner_run": self.run}
 
 
-class PlannerMiddleware(ModelCallMiddleware[PlannerState]):
+class PlannerMiddleware(StepPlanner, ModelCallMiddleware[PlannerState]):
     """Plans each step without a model, and acts on the plan.
 
     Its facts come from the run itself: the user's messages, protocol errors of the latest reply,
     failing tools, the tokens that the provider reports, the provider's errors. No rule fires on
     an unknown fact. A blocker ends the run with an answer and without a model call. The latest plan
-    is in the state under `plan`, and stays in force until a fact changes.
+    is in the state under `plan`, and stays in force until a fact changes. Callbacks are passed a
+    `ModelStep`.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -160,57 +144,10 @@ class PlannerMiddleware(ModelCallMiddleware[PlannerState]):
 
     state_schema = PlannerState
 
-    def __init__(  # noqa: PLR0913 - all by name, and each has a default
-        self,
-        *,
-        mode: Mode = "enforce",
-        hints: bool = False,
-        planner: Planner | None = None,
-        authority: str | None = None,
-        observe: Observe | None = None,
-        breaker: Breaker | Literal[False] | None = None,
-        token_budget: int | None = None,
-        inspect_memory: Inspect | None = None,
-        compose: Compose | None = None,
-    ) -> None:
-        """Set what the planner may know and do.
-
-        Args:
-            mode: `"enforce"` acts on the plan; `"advise"` tells the model what the plan would do;
-                `"observe"` changes nothing.
-            hints: Whether to tell the model to vary its replies and to win the user back, as
-                rules 9 and 10 advise. They guess at the user's taste.
-            planner: Your own planner, such as one with your rules.
-            authority: Who the user is, such as `"Creator"`.
-            observe: Returns fields of `TaskStateInput` that you know better, such as `intents` or
-                `retrieval_metrics`.
-            breaker: The provider's circuit breaker, if you share one; by default the middleware
-                keeps one for each model. `False` for none.
-            token_budget: How many tokens one turn may use before the run ends with a blocker.
-            inspect_memory: Looks deeper into memory.
-            compose: Creates a skill or a specialist; by default the plan says what is missing.
-
-        Raises:
-            TypeError: `token_budget` is not an `int`.
-            ValueError: `token_budget` is negative, or the mode is unknown.
-        """
-        super().__init__()
-        self._plans = StepPlanner(
-            planner,
-            mode=mode,
-            hints=hints,
-            authority=authority,
-            observe=observe,
-            breaker=breaker,
-            token_budget=token_budget,
-            inspect_memory=inspect_memory,
-            compose=compose,
-        )
-
     @override
     async def _around(self, request: ModelRequest[Any], handler: Handler, *, waits: bool) -> Result:
         step = ModelStep(request)
-        planned = await self._plans.plan(step)
+        planned = await self.plan(step)
         plan = {"plan": planned.data()} if planned is not None and planned.is_news else {}
         wanted = None if planned is None else planned.conduct
         if wanted is not None and wanted.answer is not None:
@@ -225,12 +162,12 @@ class PlannerMiddleware(ModelCallMiddleware[PlannerState]):
             response: Response = await handler(request) if waits else handler(request)
         except Exception as error:
             if is_fault(error):
-                self._plans.failed(step, None if isinstance(error, _ARRIVED) else error)
+                self.count_call(step, None if isinstance(error, _ARRIVED) else error)
             raise
         replies = [message for message in response.result if isinstance(message, AIMessage)]
         costs = [tokens_in(reply.usage_metadata) for reply in replies]
         cost = next((tokens.total for tokens in costs if tokens is not None), None)
-        self._plans.heard(step, cost, partial(_texts, step, replies))
+        self.count_reply(step, cost, partial(_texts, step, replies))
         return _with_update(response, {**plan, **step.new()})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -15,7 +16,15 @@ from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.trace import Step, Trace
 from loopmend.traces.unread import may_hold_call
 
-__all__ = ["answer_in", "ended"]
+__all__ = ["answer_in", "ended", "reason_in"]
+
+# Words by which hosts say that a run was not let go on, each in a field of its own.
+_CAPPED: Final = re.compile(
+    r"(?:error_)?max(?:imum)?[ _](?:number of )?(?:steps|turns|iterations|messages|rounds)\b.*"
+    r"|(?:task|step|turn|iteration|message|budget)s?[ _]limit\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_LATE: Final = re.compile(r"time(?:d)?[ _-]?(?:out|limit)\b.*", re.IGNORECASE | re.DOTALL)
 
 _BROKEN: Final = (
     FailurePattern.TEXTUAL_CALL,
@@ -117,3 +126,14 @@ def answer_in(given: Any) -> str:
     if given is None:
         return ""
     return given if isinstance(given, str) else written(given)
+
+
+def reason_in(told: Any) -> str | None:
+    """Return what a host's word for the end of a run means, if it was a limit.
+
+    >>> reason_in("error_max_turns"), reason_in("timeout"), reason_in("end_turn")
+    ('max_iterations', 'timeout', None)
+    """
+    if not isinstance(told, str):
+        return None
+    return "max_iterations" if _CAPPED.match(told) else "timeout" if _LATE.match(told) else None

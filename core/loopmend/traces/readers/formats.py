@@ -14,14 +14,17 @@ from loopmend.traces.readers import (
     langsmith,
     managed_events,
     otel_spans,
+    platform_rows,
     react_log,
+    sessions,
     swe_agent,
 )
 from loopmend.traces.readers.conversation import read_messages
+from loopmend.traces.readers.endings import reason_in
 from loopmend.traces.readers.messages import is_message
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.spans import error_of
-from loopmend.traces.readers.talk import REPLIES, is_talk, joined, logged_in, talk_in
+from loopmend.traces.readers.talk import REPLIES, is_talk, talk_in
 from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first
 from loopmend.traces.trace import Trace, TraceError
 
@@ -31,10 +34,11 @@ Read = Callable[[Any, ReadOptions], Trace]
 
 _PAGES: Final = (
     *("data", "runs", "traces", "rows", "results", "items", "edges", "node", "records"),
-    *("sessions", "trajectories"),
+    *("sessions", "trajectories", "simulations", "spans", "calls"),
 )
 _DEEPEST: Final = 3
 _MOST_NAMED: Final = 100_000
+_ENDS: Final = ("stop_reason", "termination_reason", "exit_reason", "finish_reason", "status")
 _LOGS: Final = ("scratchpad", "log", "transcript", "trajectory", "text", "output")
 
 
@@ -91,6 +95,10 @@ def _is_traced(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("observations"), list)
 
 
+def _holds_talk(value: Any) -> bool:
+    return not sessions.is_event(value) and (is_talk(value) or bool(sessions.events_in(value)))
+
+
 def _is_log(value: Any) -> bool:
     return _log_in(value) is not None
 
@@ -113,11 +121,12 @@ _MARKS: Final[tuple[tuple[str, Callable[[Any], bool]], ...]] = (
     ("atif", atif.is_atif),
     ("langfuse", lambda value: _is_traced(value) or langfuse.is_observation(value)),
     ("langsmith", langsmith.is_run),
+    ("platform_rows", platform_rows.is_row),
     ("agent_executor", agent_steps.is_agent_result),
     ("swe_agent", swe_agent.is_trajectory),
     ("openinference", lambda value: _is_spans(value) or _is_span(value)),
     ("managed_agent", managed_events.is_event),
-    ("messages", lambda value: is_talk(value) or is_message(value) or logged_in(value) is not None),
+    ("messages", lambda value: _holds_talk(value) or is_message(value) or sessions.is_event(value)),
     ("react_log", _is_log),
 )
 FORMATS: Final = tuple(name for name, _ in _MARKS)
@@ -182,7 +191,7 @@ def _always(value: Any) -> bool:  # noqa: ARG001 - one of several
 _HOLDS_RUN: Final[dict[str, Callable[[Any], bool]]] = {
     "langfuse": _is_traced,
     "openinference": _is_spans,
-    "messages": is_talk,
+    "messages": _holds_talk,
 }
 
 
@@ -202,10 +211,7 @@ def _event_rows(value: Any) -> Iterator[tuple[Any, str]]:
 
 
 def _message_rows(value: Any) -> Iterator[tuple[Any, str]]:
-    inner = logged_in(value)
-    told = as_map(value) if inner is not None else {}
-    aside = " (aside)" if told.get("isSidechain") else ""
-    yield inner or value, f"{first(told, 'sessionId', 'session_id') or ''}{aside}"
+    yield value, sessions.session_of(value)
 
 
 _ROWS: Final[dict[str, Callable[[Any], Iterable[tuple[Any, str]]]]] = {
@@ -213,6 +219,7 @@ _ROWS: Final[dict[str, Callable[[Any], Iterable[tuple[Any, str]]]]] = {
     "langsmith": _langsmith_rows,
     "langfuse": lambda value: [(value, langfuse.observation_trace_id(as_map(value)))],
     "openinference": lambda value: [(value, otel_spans.trace_id_of(value) or "")],
+    "platform_rows": lambda value: [(value, platform_rows.row_trace_id(as_map(value)))],
     "managed_agent": _event_rows,
     "messages": _message_rows,
 }
@@ -240,6 +247,9 @@ def _traced(value: Any, options: ReadOptions) -> Trace:
 
 
 def _talk(value: Any, options: ReadOptions) -> Trace:
+    events = sessions.events_in(value)
+    if events:
+        return _named(sessions.read_session(events, options), value)
     listed = value if isinstance(value, list) else talk_in(as_map(value)) or [value]
     return _named(read_messages(listed, options), value)
 
@@ -254,12 +264,23 @@ def _named(trace: Trace, value: Any) -> Trace:
     """Add what a row says of its run besides the run: its name, its question, its error."""
     told = as_map(value)
     id, asked = first(told, "id", "trace_id", "run_id", "session_id"), told.get("question")
+    open_end = trace.answer is None and trace.error is None
     return replace(
         trace,
-        error=_error_in(told) if trace.answer is None else None,
+        reason=(_reason_in(told) if open_end else None) or trace.reason,
+        error=_error_in(told) if open_end else trace.error,
         id=str(id) if isinstance(id, (str, int)) else None,
         question=asked if isinstance(asked, str) and trace.question is None else trace.question,
     )
+
+
+def _reason_in(told: Mapping[str, Any]) -> str | None:
+    """Return why a row says that its run ended, or that it waits for somebody."""
+    held = (as_map(told.get("values")), *map(as_map, as_list(told.get("tasks"))))
+    if any(each.get("interrupts") or each.get("__interrupt__") for each in (told, *held)):
+        return "interrupted"  # a thread of LangGraph
+    words = (as_map(each).get(key) for each in (told, told.get("output")) for key in _ENDS)
+    return next((reason for word in words if (reason := reason_in(word)) is not None), None)
 
 
 def _error_in(told: Mapping[str, Any]) -> TraceError | None:
@@ -293,6 +314,7 @@ _GROUPED: Final[dict[str, Callable[[list[Any], ReadOptions], Trace]]] = {
     "langsmith": langsmith.read_runs,
     "langfuse": langfuse.read_observations,
     "openinference": otel_spans.read_spans,
+    "platform_rows": platform_rows.read_rows,
     "managed_agent": managed_events.read_events,
-    "messages": lambda rows, options: read_messages(joined(rows), options),
+    "messages": sessions.read_session,
 }

@@ -14,9 +14,11 @@ from loopmend.traces.readers.parts import (
     kind_of,
     once,
     result_of,
+    results_beside,
     steps_of,
     text_of,
 )
+from loopmend.traces.readers.roles import CALL, ROLES, role_of
 from loopmend.traces.readers.said import Said
 from loopmend.traces.readers.values import (
     FINISHES,
@@ -33,20 +35,9 @@ from loopmend.traces.trace import Observation, Tokens
 
 __all__ = ["is_message", "messages_in"]
 
-_ROLES: Final = {
-    **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk"), "user"),
-    **dict.fromkeys(
-        ("assistant", "ai", "model", "gpt", "agent", "bot", "chatbot", "aimessage"), "assistant"
-    ),
-    **dict.fromkeys(("aimessagechunk", "reasoning"), "assistant"),
-    **dict.fromkeys(("tool", "function", "observation", "tool_result", "toolmessage"), "tool"),
-    **dict.fromkeys(("tool_response", "functionmessage"), "tool"),
-    **dict.fromkeys(("system", "developer", "systemmessage"), "system"),
-}
 # What OpenAI's Responses list one by one; together they are one reply. There is a kind of call, and
 # of what it returned, for each of their tools.
 _ITEMS: Final = ("_call", "reasoning", "message")
-_CALL, _RETURNED = "_call", "_call_output"
 _PARTS: Final = (
     *("text", "thinking", "tool_use", "tool_result", "tool_call", "tool_call_response"),
 )
@@ -60,16 +51,16 @@ _DEEPEST: Final = 8
 def is_message(value: Any) -> bool:
     """Tell whether a value is a message, of whichever provider."""
     if type(value) is dict or isinstance(value, Mapping):
-        called = "id" in value and str(value.get("type")).endswith(_CALL)
-        return (called or not _HOLDING.isdisjoint(value)) and _role(value) is not None
-    return _role(value) is not None and hasattr(value, "content")
+        called = "id" in value and str(value.get("type")).endswith(CALL)
+        return (called or not _HOLDING.isdisjoint(value)) and role_of(value) is not None
+    return role_of(value) is not None and hasattr(value, "content")
 
 
 _HOLDING: Final = frozenset(
     {
         *("content", "parts", "tool_calls", "function_call", "value", "data", "text", "call_id"),
         *("toolInvocations", "summary", "tool_call_id", "kwargs", "blocks", "refusal", "message"),
-        *("tool_results", "items"),
+        *("tool_results", "items", "contents", "responses", "toolCalls", "toolExecutionRequests"),
     }
 )
 _USUAL: Final = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
@@ -112,7 +103,7 @@ def messages_in(value: Any, role: str = "user", depth: int = 0) -> list[Said]:
 def _usual(value: dict[str, Any]) -> Said | None:
     """Return a message as most clients write it, or none if there is more to it."""
     role, content = value.get("role"), value.get("content")
-    whose = _ROLES.get(role) if type(role) is str else None
+    whose = ROLES.get(role) if type(role) is str else None
     if whose is None or not _USUAL.issuperset(value) or "content" not in value:
         return None
     if content is not None and (type(content) is not str or content[:2] == "[{"):
@@ -135,7 +126,7 @@ def _listed(value: Any, role: str, depth: int) -> list[Said]:
     if type(opening) is dict and "role" in opening and is_message(opening):
         return _each(value, role, depth)  # a conversation, nearly always
     if len(value) == _PAIR and _is_pair(value):
-        return [Said(_ROLES[value[0].lower()], value[1])]
+        return [Said(ROLES[value[0].lower()], value[1])]
     calls = list(map(call_of, value)) if all(map(_is_bare_call, value)) else []
     if calls:  # Vercel's and koog's replies are their calls
         return [Said("assistant", calls=[call for call in calls if call is not None])]
@@ -164,7 +155,7 @@ def _each(value: Any, role: str, depth: int) -> list[Said]:
 
 def _is_pair(value: Any) -> bool:
     role, text = value
-    return isinstance(role, str) and isinstance(text, str) and role.lower() in _ROLES
+    return isinstance(role, str) and isinstance(text, str) and role.lower() in ROLES
 
 
 def _is_part(value: Any) -> bool:
@@ -229,39 +220,14 @@ def _add(said: Said, usage: Tokens | None, finish: str | None) -> None:
     said.finish = said.finish or finish
 
 
-def _role(value: Any) -> str | None:
-    """Return who speaks, in one of four words."""
-    if type(value) is dict and type(value.get("role")) is str:
-        return _ROLES.get(value["role"].lower())
-    if isinstance(value, Mapping) and value.get("lc") == 1:
-        path = as_list(value.get("id"))
-        return _ROLES.get(str(path[-1]).lower()) if path else None
-    told = first(value, "role", "from")
-    if told is None and "parts" in as_map(value):  # pydantic-ai
-        told = {"request": "user", "response": "assistant"}.get(as_text(value.get("kind")))
-    if told is None:
-        told = get(value, "type")
-        told = "assistant" if told == "message" else told
-        if isinstance(told, str) and told.endswith(("Message", "Event")) and get(value, "source"):
-            told = "user" if value["source"] == "user" else "assistant"  # AutoGen
-        if told is None and isinstance(get(value, "content"), Mapping):  # an event of Google's ADK
-            return _role(value["content"])
-    # An enum's value is a word as well.
-    word = getattr(told, "value", told)
-    if not isinstance(word, str):
-        return None
-    ending = "assistant" if word.endswith(_CALL) else "tool" if word.endswith(_RETURNED) else None
-    return _ROLES.get(word.lower(), ending)
-
-
 def _message(value: Any, role: str, depth: int) -> list[Said]:
-    whose = _role(value) or role
+    whose = role_of(value) or role
     if type(value) is not dict or "kwargs" in value or "data" in value:
         inner = first(value, "kwargs", "data") if isinstance(value, Mapping) else None
         if isinstance(inner, Mapping) and (value.get("lc") == 1 or "content" in inner):
             value = inner
     content = first(value, "content", "parts", "value", "text", "blocks", "message", "tool_results")
-    content = first(value, "items") if content is None else content
+    content = first(value, "items", "contents", "responses") if content is None else content
     content = content or first(value, "refusal") or content  # OpenAI's word for no
     if isinstance(content, str) and content[:2] == "[{":  # koog writes its calls as text
         listed = decoded(content)
@@ -287,16 +253,26 @@ def _returned(value: Any, content: Any) -> Said:
     results = held or [result_of(value)]
     if isinstance(content, str) and content.lstrip().startswith(_TAG):
         pieces = content.replace(_TAG.replace("<", "</"), "").split(_TAG)[1:]
-        results = [replace(results[0], text=piece.strip()) for piece in pieces]
+        results = [_tagged(results[0], piece.strip()) for piece in pieces]
     return Said("tool", results=results, name=_name(value))
+
+
+def _tagged(result: Observation, piece: str) -> Observation:
+    """Return a result in a tag, which may tell its tool as well."""
+    told = as_map(decoded(piece))
+    if {"name", "content"} <= told.keys():
+        return replace(result_of(told), call_id=result.call_id)
+    return replace(result, text=piece)
 
 
 def _spoken(value: Any, content: Any, role: str) -> list[Said]:
     kind = as_text(get(value, "type"))
     held = content_of(None if kind == "reasoning" else content)
     calls = once(held.calls, calls_in(value))
-    if kind.endswith(_CALL):
-        named = {"name": kind.removesuffix(_CALL), **value}
+    held.results += results_beside(value)
+    held.concludes = held.concludes or "usedTools" in as_map(value)  # Flowise tells them afterwards
+    if kind.endswith(CALL):
+        named = {"name": kind.removesuffix(CALL), **value}
         calls += [call for call in [call_of(named)] if call is not None]
         if "call_id" not in value:  # the provider runs such a tool itself
             held.results.append(result_of(value))
@@ -328,7 +304,7 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
 
 def _name(value: Any) -> str | None:
     name = get(value, "name")
-    called = as_text(get(value, "type")).endswith(_CALL)
+    called = as_text(get(value, "type")).endswith(CALL)
     return name if isinstance(name, str) and not called else None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from loopmend.traces.readers import attributes as of
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.run import read_run
-from loopmend.traces.readers.spans import ENDS, Span, error_of, origin_of
+from loopmend.traces.readers.spans import ENDS, Span, error_of, origin_of, sortable
 from loopmend.traces.readers.values import as_list, as_map, decoded, first, get
 from loopmend.traces.trace import Trace, TraceError
 from loopmend.traces.unread import Later
@@ -99,7 +99,7 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
         parent=parent or str(above or ""),
         name=name,
         kind=kind,
-        start=_time(first(raw, *_STARTS)),
+        start=sortable(first(raw, *_STARTS)),
         given=Later(lambda _: of.given_in(attributes, events, kind)),
         said=Later(lambda _: of.said_in(attributes, events, kind)),
         error=error,
@@ -153,7 +153,7 @@ def _error(
     raw: Mapping[str, Any], attributes: Mapping[str, Any], events: list[Any], origin: str
 ) -> TraceError | None:
     status = as_map(raw.get("status"))
-    code = first(raw, "status_code", "statusCode")
+    code = first(raw, "status_code", "statusCode", "otel_status_code")
     code = first(status, "status_code", "code") if code is None else code
     failed = code is not None and str(code).upper().rpartition(".")[2] in _FAILED
     if not failed and not events:
@@ -165,20 +165,13 @@ def _error(
         return None
     if raised is not None:
         return TraceError(kind, str(raised.get("exception.message") or ""), origin)
-    told = first(raw, "status_message", "statusMessage") or first(status, "description", "message")
+    told = first(raw, "status_message", "statusMessage", "otel_status_message") or first(
+        status, "description", "message"
+    )
     typed = attributes.get("error.type")
     if told and isinstance(typed, str) and not str(told).startswith(typed):
         return TraceError(typed.rpartition(".")[2], str(told), origin)
     return error_of(str(told or typed or ""), origin)
-
-
-def _time(value: Any) -> str:
-    """Return a time in a form that sorts: JavaScript writes seconds and nanoseconds apart."""
-    if isinstance(value, (list, tuple)):
-        return "".join(str(each).zfill(12) for each in value)
-    if isinstance(value, (int, float)) or (isinstance(value, str) and value.isdigit()):
-        return str(value).zfill(24)
-    return str(value or "")
 
 
 def trace_id_of(span: Any) -> str | None:

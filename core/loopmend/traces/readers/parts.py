@@ -20,6 +20,7 @@ __all__ = [
     "kind_of",
     "once",
     "result_of",
+    "results_beside",
     "steps_of",
     "text_of",
 ]
@@ -38,10 +39,11 @@ _GIVEN: Final = (
 )
 _CALL_IDS: Final = (
     *("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "source_call_id"),
+    "tool_id",
 )
 _RESULTS: Final = (
     *("content", "output", "response", "result", "value", "text", "outputText", "blocks"),
-    *("outputs", "results"),
+    *("outputs", "results", "responseData", "toolOutput"),
 )
 # One key that holds the whole part, in Gemini's and in Bedrock's way, and what it holds.
 WRAPPERS: Final = {
@@ -55,6 +57,7 @@ _FAILING: Final = frozenset(
     {"error", "errorText", "is_error", "isError", "status", "state", "output", "part_kind"}
     | {"outcome"}
 )
+_RETURNED: Final = frozenset({"call_id", "outputs", "responseData"})
 _CALLING: Final = ("tool_use", "tool_call", "function_call")
 _RETURNING: Final = (
     *("tool_result", "tool_call_response", "call_output", "tool_output", "tool_return"),
@@ -63,7 +66,10 @@ _RETURNING: Final = (
 # Most messages have none of these, which is faster to tell than to look for each.
 _BESIDE: Final = frozenset(
     {"tool_calls", "toolCalls", "additional_kwargs", "invalid_tool_calls", "function_call"}
+    | {"toolExecutionRequests", "usedTools"}
 )
+_LISTS: Final = ("tool_calls", "toolCalls", "toolExecutionRequests", "usedTools")
+_DONE: Final = ("result", "toolOutput")
 _DEEPEST: Final = 4
 # A result that is itself kept as a part, or as a list of them.
 _WRAPPED: Final = re.compile(r'\s{0,9}(?:\[\s{0,9})?\{\s{0,9}"(?:type|text)"')
@@ -116,7 +122,9 @@ def _unwrapped(part: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     key = next((key for key in told if isinstance(part[key], Mapping)), None)
     if key is not None:
         named = {"name": "code_execution"} if key.startswith("exec") else {}
-        return WRAPPERS[key], {**named, **part[key]}
+        # Goose keeps what it holds one level deeper.
+        held = {**part[key], **as_map(part[key].get("value"))}
+        return WRAPPERS[key], {**named, "id": part.get("id"), **held}
     kind = kind_of(part)
     inner = part.get(kind)  # GenAI's server_tool_call stands under its own name
     return kind, {**inner, **part} if isinstance(inner, Mapping) else part
@@ -124,12 +132,18 @@ def _unwrapped(part: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 def _take_part(found: Content, part: Mapping[str, Any]) -> None:
     kind, part = _unwrapped(part)
-    if kind.endswith(_RETURNING) or (not kind and ("call_id" in part or "outputs" in part)):
+    if kind.endswith(_RETURNING) or (not kind and not _RETURNED.isdisjoint(part)):
         found.results.append(result_of(part))
     elif kind.endswith(_CALLING) or (not kind and "name" in part and "arguments" in part):
         found.calls += _listed(call_of(part))
         if "result" in part:  # Inspect keeps what the provider ran in one part
             found.results.append(result_of(part))
+    elif kind == "tool" and isinstance(part.get("state"), Mapping):  # opencode
+        made = {**part["state"], "name": part.get("tool"), "id": part.get("callID")}
+        found.calls += _listed(call_of(made))
+        found.results += (
+            [result_of({**made, "input": None})] if not {"output", "error"}.isdisjoint(made) else []
+        )
     elif kind.startswith(("tool", "dynamic_tool")) and (
         "toolCallId" in part or "toolInvocation" in part
     ):
@@ -192,12 +206,27 @@ def calls_in(value: Any) -> list[TraceCall]:
     if type(value) is dict and _BESIDE.isdisjoint(value):
         return []
     extra = as_map(get(value, "additional_kwargs"))
-    raw = as_list(first(value, "tool_calls", "toolCalls"))
+    raw = as_list(first(value, *_LISTS))
     raw = raw or as_list(extra.get("tool_calls"))
     raw += as_list(get(value, "invalid_tool_calls"))
     old = first(value, "function_call") or extra.get("function_call")
     raw += [old] if isinstance(old, Mapping) or hasattr(old, "name") else []
     return [call for each in raw if (call := call_of(each)) is not None]
+
+
+def results_beside(value: Any) -> list[Observation]:
+    """Return the results that a message keeps within the calls beside its content."""
+    if type(value) is dict and _BESIDE.isdisjoint(value):
+        return []
+    made = (as_map(each) for each in as_list(first(value, *_LISTS)))
+    return [_done(each) for each in made if any(each.get(key) is not None for key in _DONE)]
+
+
+def _done(made: Mapping[str, Any]) -> Observation:
+    whole = result_of(made)
+    inner = content_of(made["result"]).results if isinstance(made.get("result"), list) else []
+    text = "\n".join(each.text for each in inner) or whole.text
+    return Observation(text, whole.tool, whole.call_id, whole.failed)
 
 
 def result_of(raw: Any) -> Observation:

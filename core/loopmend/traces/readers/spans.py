@@ -21,6 +21,7 @@ __all__ = [
     "in_tree",
     "origin_of",
     "said_by_model",
+    "sortable",
     "without_twins",
 ]
 
@@ -125,6 +126,15 @@ def said_by_model(value: Any) -> Said:
 def origin_of(kind: str, name: str) -> str:
     """Return whose an error is, by the kind and the name of the span that tells it."""
     return _ORIGINS.get(kind, "parser" if name.endswith("Parser") else "host")
+
+
+def sortable(value: Any) -> str:
+    """Return a time in a form that sorts: JavaScript writes seconds and nanoseconds apart."""
+    if isinstance(value, (list, tuple)):
+        return "".join(str(each).zfill(12) for each in value)
+    if isinstance(value, (int, float)) or (isinstance(value, str) and value.isdigit()):
+        return str(value).zfill(24)
+    return str(value or "")
 
 
 def error_of(told: str, origin: str) -> TraceError:

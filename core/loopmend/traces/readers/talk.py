@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from loopmend.traces.readers.kept_steps import steps_in
 from loopmend.traces.readers.messages import is_message, messages_in
 from loopmend.traces.readers.values import as_list, as_map, decoded
 
@@ -13,6 +14,7 @@ __all__ = ["REPLIES", "is_talk", "joined", "logged_in", "talk_in"]
 _TALKS: Final = (
     "messages",
     "conversations",
+    "chat_messages",
     "conversation",
     "traj",
     "contents",
@@ -31,7 +33,7 @@ _AROUND: Final = (
     "input",
     "inputs",
 )
-REPLIES: Final = ("response", "completion", "output", "outputs")
+REPLIES: Final = ("response", "completion", "output", "outputs", "result")
 """What a row may keep a reply in."""
 _DEEPEST: Final = 3
 _MOST_KEYS: Final = 100
@@ -66,7 +68,7 @@ def talk_in(value: Mapping[str, Any], depth: int = 0) -> list[Any] | None:
             return [*asked, *reply]
     if reply and isinstance(value.get("input"), str):
         return [{"role": "user", "content": value["input"]}, *reply]
-    return reply or _steps_in(value) or _only_talk_in(value, depth)
+    return reply or steps_in(value) or _only_talk_in(value, depth)
 
 
 def _only_talk_in(value: Mapping[str, Any], depth: int) -> list[Any] | None:
@@ -80,24 +82,7 @@ def _only_talk_in(value: Mapping[str, Any], depth: int) -> list[Any] | None:
     return found[0] if len(found) == 1 else None
 
 
-def _steps_in(value: Mapping[str, Any]) -> list[Any] | None:
-    """Return the messages of a run that is kept as steps, as smolagents' memory keeps it."""
-    listed = [as_map(step) for step in as_list(value.get("steps"))]
-    if not any("model_output" in step for step in listed):
-        return None
-    said: list[Any] = []
-    for step in listed:
-        if isinstance(step.get("task"), str):
-            said.append({"role": "user", "content": step["task"]})
-        if "model_output" in step:
-            calls = as_list(step.get("tool_calls"))
-            said.append({"role": "assistant", "content": step["model_output"], "tool_calls": calls})
-            seen = {"content": step.get("observations"), "error": step.get("error")}
-            said += [{"role": "tool", **seen}] if any(seen.values()) else []
-    return said
-
-
-def _reply_in(value: Mapping[str, Any]) -> list[Any]:
+def _reply_in(value: Mapping[str, Any], depth: int = 0) -> list[Any]:
     """Return the reply that stands beside what was asked: a message, or a provider's response."""
     if _is_response(value):
         return [{key: held for key, held in value.items() if key not in _TALKS}]
@@ -105,8 +90,13 @@ def _reply_in(value: Mapping[str, Any]) -> list[Any]:
         held = decoded(value.get(key))
         if isinstance(held, list) and held and any(map(is_message, held)):
             return held
-        if isinstance(held, Mapping) and (is_message(held) or _is_response(held)):
-            return [held]
+        if isinstance(held, Mapping):
+            if is_message(held) or _is_response(held):
+                return [held]
+            for inner in held.values() if depth < _DEEPEST else ():
+                reply = _reply_in({"output": inner}, depth + 1)
+                if reply and messages_in(reply)[-1:] and messages_in(reply)[-1].role == "assistant":
+                    return reply
     return []
 
 
