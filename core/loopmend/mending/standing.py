@@ -22,7 +22,7 @@ _BROKEN: Final = frozenset({P.EMPTY, P.MALFORMED, P.MISSING_INPUT, P.TRUNCATED})
 _FORMAL: Final = _BROKEN | CALLS_AT_FAULT | {P.ACTION_AND_ANSWER, P.TEMPLATE_ECHO}
 _ACTION: Final = re.compile(r"^[^\w\n]*Action(?: Input)? *:", re.MULTILINE | re.IGNORECASE)
 _LABEL: Final = re.compile(r"\s*(?:Thought|(?:Final )?Answer):", re.IGNORECASE)
-_ECHO: Final = Failure(P.TEMPLATE_ECHO, "The reply repeats what the model was told.", (0, 0))
+_ECHO: Final = Failure(P.TEMPLATE_ECHO, "The reply repeats the correction.", (0, 0))
 _ECHOED: Final = "You repeated the correction instead of following it."
 _BY_CHANCE: Final = 20
 # What a user can do nothing with: an empty fence, or our own words.
