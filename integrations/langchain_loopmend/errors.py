@@ -119,7 +119,7 @@ def instructions_of(parser: Any) -> str:
         told = str(parser.get_format_instructions())
     except (NotImplementedError, AttributeError):  # LangChain's base class has none, and need not
         return ""
-    return told.replace("exactly one of [{tool_names}]", "one of those on offer")
+    return told.replace("exactly one of [{tool_names}]", "one of the available tools")
 
 
 def correction_of(parser: Any, error: Exception) -> str | None:

@@ -40,7 +40,7 @@ _SAID: Final = {
     P.TEMPLATE_ECHO: "You repeated the template. Fill it in.",
     P.FABRICATED_OUTPUT: "You made up a tool's result. Tools run only after you call them.",
     P.ACTION_AND_ANSWER: "You sent both a tool call and an answer. Send only one.",
-    P.NO_ACTION: "Your reply holds neither a tool call nor an answer.",
+    P.NO_ACTION: "Your reply contains neither a tool call nor an answer.",
     P.TEXTUAL_CALL: "You wrote the tool call as text, so it did not run.",
     P.BAD_VALUE: "The value does not fit the schema.",
 }
@@ -55,6 +55,7 @@ FORMS: Final[dict[Form, str]] = {
     "code": "Write the code to run between <execute> and </execute>",
 }
 """How to name the requested form to a model, without a full stop."""
+_OR_ANSWER: Final = ": a tool call, or an object of type final with your answer"
 _LIKE: Final[dict[Form, str]] = {
     "react": "For example:",
     "json": "For example:",
@@ -118,7 +119,8 @@ def correction(  # noqa: PLR0913 - all but three by name
     told = " ".join(part for part in parts if part)
     asked = FORMS[form]
     if failure.pattern in _MAY_ANSWER and not due:
-        asked += f", or give the answer{_answer(form, answer_label)}"
+        in_words = f", or give the answer{_answer(form, answer_label)}"
+        asked += _OR_ANSWER if form == "json" else in_words
     example = _example(failure, spec, form, question)
     if not example:
         return f"{told}\n{asked}."

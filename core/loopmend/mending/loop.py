@@ -197,8 +197,8 @@ class Mending:
             return self._done(reply, turn) if echo is None else self.refuse(reply, *echo)
         if turn.fidelity == "salvaged" and all(self.policy.may_make(c.name) for c in turn.calls):
             return self._done(reply, turn)
-        if self._is_silent(failure):
-            self._silent = True
+        self._silent = self._is_silent(failure)
+        if self._silent:
             return self.refuse(reply, failure, _SILENT + answer_from(self._question))
         return self.refuse(reply, failure)
 

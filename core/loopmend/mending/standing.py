@@ -22,7 +22,7 @@ _BROKEN: Final = frozenset({P.EMPTY, P.MALFORMED, P.MISSING_INPUT, P.TRUNCATED})
 _FORMAL: Final = _BROKEN | CALLS_AT_FAULT | {P.ACTION_AND_ANSWER, P.TEMPLATE_ECHO}
 _ACTION: Final = re.compile(r"^[^\w\n]*Action(?: Input)? *:", re.MULTILINE | re.IGNORECASE)
 _LABEL: Final = re.compile(r"\s*(?:Thought|(?:Final )?Answer):", re.IGNORECASE)
-_ECHO: Final = Failure(P.TEMPLATE_ECHO, "The reply repeats what the model was told.", (0, 0))
+_ECHO: Final = Failure(P.TEMPLATE_ECHO, "The reply repeats the correction.", (0, 0))
 _ECHOED: Final = "You repeated the correction instead of following it."
 _BY_CHANCE: Final = 20
 # What a user can do nothing with: an empty fence, or our own words.
@@ -71,13 +71,14 @@ def echo_in(reply: Reply, told: str | None) -> tuple[Failure, str] | None:
     'You repeated the correction instead of following it.\nYour reply was empty.'
     """
     told = (told or "").removeprefix(f"{_ECHOED}\n")
-    if not any(_sentence(line) in reply.text for line in told.split("\n")[:2] if line):
+    said = map(_sentence, told.split("\n")[:2])
+    if not any(len(words) >= _BY_CHANCE and words in reply.text for words in said):
         return None
     return _ECHO, f"{_ECHOED}\n{told}"
 
 
 def _sentence(line: str) -> str:
-    """Return the first sentence of a line, if nobody would write it by chance."""
+    """Return the first sentence of a line, or the line if anybody may write that by chance."""
     first = line.partition(". ")[0]
     return first if len(first) >= _BY_CHANCE else line
 

@@ -17,7 +17,7 @@ __all__ = ["shape", "value_correction"]
 P: Final = FailurePattern
 _SAID: Final = {
     P.EMPTY: "Your reply was empty.",
-    P.NO_ACTION: "Your reply holds no JSON.",
+    P.NO_ACTION: "Your reply contains no JSON.",
     P.TRUNCATED: "Your reply was cut off or is incomplete. Send all of it, shorter if you can.",
     P.TEMPLATE_ECHO: "You repeated the template. Fill in real values.",
 }

@@ -258,19 +258,14 @@ class OpenRuns:
             known[1].agent = known[1].agent or run
 
     def note(self, run: Run, value: News) -> None:
-        """Remember something that was told about a run; an error of a parser counts once."""
+        """Remember something that was told about a run."""
         with self._lock:
             known = self._runs.get(run.id)
             if known is None:
                 return
-            facts = known[1].facts
-            if isinstance(value, BaseException):
-                source = known[1].source(value)
-                if isinstance(source, Run):
-                    return  # a model failed that the parser asked
-                if source is not None:  # an inner parser refused the same reply
-                    facts.remove(source)
-            facts.append(Note(run, value))
+            if isinstance(value, BaseException) and isinstance(known[1].source(value), Run):
+                return  # a model failed that the parser asked
+            known[1].facts.append(Note(run, value))
 
     def interrupt(self, run: Run) -> None:
         """Remember that an agent waits for a human; an inner one may be resumed within the run."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopmend import Failure, FailurePattern, ToolCall, ToolSpec, read_response, read_turn
+from loopmend import Failure, FailurePattern, Reply, ToolCall, ToolSpec, read_response, read_turn
 from loopmend.contracts import ActionParseError, parse_action
 from loopmend.mending import (
     FORMS,
@@ -21,6 +21,7 @@ from loopmend.mending import (
     parser_correction,
     signature,
 )
+from loopmend.mending.standing import echo_in
 from loopmend.reading import Toolbox
 
 SEARCH = {
@@ -180,12 +181,15 @@ def test_no_correction_is_an_action(pattern: FailurePattern, form: Any) -> None:
         Failure(pattern, evil, (1, 2), evil, "search"),
         Failure(pattern, evil, (1, 2), "search", call=call, unknown=(evil,)),
     ):
-        said = correction(failure, form, tools, question=QUESTION)
-        turn = read_turn(said, tools=tools)
-        assert not any(isinstance(action, ToolCall) for action in turn.actions)
-        assert "rm" not in said.replace("form", "").split()
-        with pytest.raises(ActionParseError):
-            parse_action(said)
+        first = correction(failure, form, tools, question=QUESTION)
+        echo = echo_in(Reply(first), first)
+        assert echo is not None
+        for said in (first, echo[1]):  # also what is said when it comes back
+            turn = read_turn(said, tools=tools)
+            assert not any(isinstance(action, ToolCall) for action in turn.actions)
+            assert "rm" not in said.replace("form", "").split()
+            with pytest.raises(ActionParseError):
+                parse_action(said)
 
 
 @pytest.mark.parametrize("form", ["react", "json"])

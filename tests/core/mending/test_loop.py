@@ -327,6 +327,15 @@ def test_who_says_nothing_after_a_result_is_asked_for_the_answer_once() -> None:
     assert isinstance(never.reply(Reply("")), Done)
 
 
+def test_silence_after_another_correction_is_no_answer() -> None:
+    """Who was asked for the answer, and describes a call instead, has more to do than to finish."""
+    mending = started(after_tool_result=True)
+    for said in ("", NARRATED, ""):
+        step = mending.reply(Reply(said))
+    assert isinstance(step, GaveUp)
+    assert [f.pattern.value for f in step.refused] == ["empty", "narrated", "empty"]
+
+
 def test_without_tools_there_is_no_protocol_to_break() -> None:
     """A chat may say what it likes, but a call is one of an unknown tool."""
     assert isinstance(started(tools=[]).reply(Reply(NARRATED)), Done)

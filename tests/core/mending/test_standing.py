@@ -136,6 +136,8 @@ def test_words_that_anybody_may_say_are_no_echo() -> None:
     assert isinstance(mending.reply(Reply("", (NativeCall("x", {}, "1"),))), Ask)
     answered = mending.reply(Reply("It said: Unknown tool. So I cannot do that, sorry."))
     assert isinstance(answered, Done)
+    mending.refuse(Reply("x"), Failure(P.MALFORMED, "?", (0, 1)), "Try again.")
+    assert mending.echo(Reply("Try again. Later.")) is None
 
 
 @pytest.mark.parametrize("nothing", ["", "```json\n```", "[]", "{}"])

@@ -101,7 +101,7 @@ def test_the_correction_names_just_what_is_wrong() -> None:
     ("text", "words"),
     [
         ("", "Your reply was empty."),
-        ("I do not know.", "Your reply holds no JSON."),
+        ("I do not know.", "Your reply contains no JSON."),
         ('{"name": "Oslo", "peo', "Your reply was cut off or is incomplete."),
         ('{"name": "...", "people": 1}', "You repeated the template. Fill in real values."),
         ('{"name": "Oslo", "name": "Os"}', "Your JSON could not be parsed."),
@@ -214,7 +214,7 @@ def test_decoding_by_the_schema_itself() -> None:
     assert (step.messages, step.schema) == ((), value_schema(City))
     step = mending.reply(Reply("no, again"))
     assert isinstance(step, Ask)
-    assert step.messages[0].content.startswith("Your reply holds no JSON.")
+    assert step.messages[0].content.startswith("Your reply contains no JSON.")
     assert mending.unconstrained().schema is None
     mending = Mending(schema=list[int], policy=RetryPolicy(constrain="always"), can_constrain=True)
     step = mending.start("Show me the JSON of the call, do not run it.")

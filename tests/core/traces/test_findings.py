@@ -81,6 +81,7 @@ STOPS: list[tuple[Trace, StopReason]] = [
     (Trace(reason="blocked"), R.BLOCKED),
     (Trace(answer="Stopped: no tokens.", reason="blocked"), R.BLOCKED),
     (Trace(answer="I stopped: it is 4.", reason="final_answer"), R.FINAL_ANSWER),
+    (Trace(answer="I stopped: it is 4."), R.FINAL_ANSWER),
     (Trace(answer="I could not go on: it was dark."), R.FINAL_ANSWER),
     (Trace(error=TraceError("KeyboardInterrupt", "")), R.CANCELLED),
     (Trace(reason="final_answer"), R.UNKNOWN),

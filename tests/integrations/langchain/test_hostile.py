@@ -249,6 +249,27 @@ def test_a_correction_does_not_repeat_the_model(bad: Any) -> None:
     assert WICKED not in "".join(str(message.content) for message in found.model.asked[1])
 
 
+ECHO = "You described a tool call but did not make it. Describing a call does not run it."
+
+
+def test_a_correction_that_comes_back_is_no_answer() -> None:
+    """What only the model should read never ends a run, in an agent, a model or a chain."""
+    found = run([NARRATED, ECHO, GOOD, "Done."])
+    assert (found.answer, found.ran) == ("Done.", [("search", "x")])
+    assert found.result["normalization"][0]["patterns"] == ["narrated", "template_echo"]
+    model = ScriptedChatModel(script=[NARRATED, ECHO, "In Norway."])
+    assert with_tool_call_retry(model, ["search"]).invoke(WHERE).content == "In Norway."
+    model = ScriptedChatModel(script=[NARRATED, ECHO, "Final Answer: in Norway"])
+    finish = with_parsing_retry(model, tools=["search"]).invoke(WHERE)
+    assert finish.return_values == {"output": "in Norway"}
+
+
+def test_a_written_call_that_is_repeated_runs_once() -> None:
+    """A model that repeats itself does not have a thing done twice."""
+    found = run([f"{FIND}\n{FIND}", "Done."])
+    assert (found.answer, found.ran) == ("Done.", [("search", "x")])
+
+
 def test_an_answer_after_giving_up_does_not_repeat_the_provider() -> None:
     """What a provider raised is the cause of an error, not part of an answer."""
     found = run([UNDECODED] * 3)

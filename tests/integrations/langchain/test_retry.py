@@ -102,7 +102,7 @@ def test_the_conversation_goes_on_with_its_roles() -> None:
     )
     parser.parse_with_prompt(AIMessage("I will search."), prompt_value=ASKED)
     for asked, words in zip(
-        llm.asked, ("You described a tool call", "Your reply holds neither"), strict=True
+        llm.asked, ("You described a tool call", "Your reply contains neither"), strict=True
     ):
         assert asked[:-1] == ASKED.to_messages()
         assert asked[-1].type == "human"
@@ -169,7 +169,7 @@ def test_foreign_parsers() -> None:
     parser, llm = retrying('{"a": 1}', parser=JsonOutputParser())
     assert parser.invoke("not json") == {"a": 1}
     told = str(llm.asked[0][-1].content)
-    assert told.startswith("Your reply holds no JSON.")
+    assert told.startswith("Your reply contains no JSON.")
     assert "troubleshooting" not in told
     parser, llm = retrying("a, b", parser=PickyListParser())
     assert parser.invoke("a") == ["a", "b"]

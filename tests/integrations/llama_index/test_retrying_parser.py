@@ -123,7 +123,7 @@ def test_the_conversation_goes_on_with_its_roles(parse: Way) -> None:
         assert messages[:2] == ASKED
     told = [str(messages[-1].content) for messages in llm.asked]
     assert told[0].startswith("You described a tool call but did not make it.")
-    assert told[1].startswith("Your reply holds neither a tool call nor an answer.")
+    assert told[1].startswith("Your reply contains neither a tool call nor an answer.")
     assert roles(ASKED) == ["system", "user"]
 
 
@@ -225,7 +225,7 @@ def test_pydantic_parsers(parse: Way) -> None:
     """In place of LlamaIndex's own parser ours reads, and asks for just what is wrong."""
     parser, llm = retrying('{"x": "one"}', '{"x": 1}', parser=POINTS)
     assert parse(parser, "no", "A point?") == Point(x=1)
-    assert str(llm.asked[0][-1].content).startswith("Your reply holds no JSON.")
+    assert str(llm.asked[0][-1].content).startswith("Your reply contains no JSON.")
     assert str(llm.asked[1][-1].content).startswith("Fix only this: `x` must be an integer")
     parser, _ = retrying('{"x": "one"}', parser=POINTS, max_retries=1)
     with pytest.raises(ValueParseException) as caught:
