@@ -10,12 +10,12 @@ from typing import Final
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.pairs import strict_value
 from loopmend.reading.rewriting import rewritten_value
-from loopmend.reading.scalars import LenientError, Tear
+from loopmend.reading.scalars import NAMED, LenientError, Tear
 from loopmend.reading.thoughts import THOUGHT_MARK, closer_of
 from loopmend.reading.turn import Repair
 from loopmend.reading.values import Value, scanned_value, shifted
 
-__all__ = ["Excerpt", "Excerpts", "is_bracket", "repaired_at"]
+__all__ = ["Excerpt", "Excerpts", "is_bracket", "repaired_at", "starts_with_key", "unopened_value"]
 
 _MARK: Final = re.compile(
     rf"{THOUGHT_MARK}|[{{\[]"
@@ -39,8 +39,11 @@ _LABEL: Final = re.compile(
 )
 # Blanks, signs and fences: no word.
 _LAYOUT: Final = re.compile(r"(?:(?:`{3,}|~{3,})[ \t]*[\w+.\-]*|[\W_])*")
+_FIRST_KEY: Final = re.compile(rf"(\s*){NAMED}")
 # They may follow the quote of a string in which the value stands, or brackets too many.
-_MEMBERS: Final = re.compile(r"\s*(?:[\"'}\]]{1,3}\s*)?,\s*[\"'][^\"'\n]{0,80}[\"']\s*:")
+_MEMBERS: Final = re.compile(
+    r"\s*(?:[\"'}\]]{1,3}\s*)?,\s*[\"'][^\"'\n]{0,80}[\"']\s*:|[^\"'{}\[\]]{0,80}[\"']\s*[}\]]"
+)
 _ANOTHER: Final = re.compile(r"\s*,\s*[\[{]")
 _WORDS: Final = "unquoted text"
 _LEAD: Final = 40
@@ -259,6 +262,31 @@ class Excerpts:
 def is_bracket(text: str, start: int) -> bool:
     r"""Tell whether a value starts at a place, and not one that is escaped, as `{\"a\": 1}`."""
     return text.startswith(("{", "["), start) and not ("\\" in text and _ESCAPED.match(text, start))
+
+
+def starts_with_key(text: str) -> bool:
+    """Tell whether a text starts with a quoted key, as if a bracket stood before it."""
+    return _FIRST_KEY.match(text) is not None
+
+
+def unopened_value(text: str) -> Value | None:
+    """Return the object that a text is but for its opening bracket.
+
+    Some requests end with that bracket, so that the model goes on behind it.
+    """
+    key = _FIRST_KEY.match(text)
+    if key is None:
+        return None
+    try:
+        found = decoded_at("{" + text, 0)
+    except LenientError:
+        return None
+    if found.torn or _LAYOUT.fullmatch(text, found.end - 1) is None:
+        return None
+    start = key.end(1)
+    repair = Repair("missing opening bracket", (start, start + 1))
+    found = shifted(found, -1)
+    return replace(found, start=start, repairs=(repair, *found.repairs))
 
 
 def decoded_at(text: str, start: int) -> Value:

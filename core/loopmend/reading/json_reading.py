@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from loopmend._arguments import not_text
 from loopmend.reading.disowning import is_disowned
-from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, repaired_at
+from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, repaired_at, unopened_value
 from loopmend.reading.judgement import JsonReading, exact, judged, refused, stopped
 from loopmend.reading.lexicon import Role
 from loopmend.reading.pairs import NoJsonError, TwiceError, codec_at_hand, quick_value
@@ -152,6 +152,8 @@ class _Reply:
                 return self._found(known)  # it is all there is, as most are
         elif not text.strip():
             return self._nothing(P.EMPTY, "The reply is empty.")
+        elif (unopened := unopened_value(text)) is not None:
+            return self._found(unopened)
         plain = plain_value(self.text)
         alone = None if plain is None else self._found(plain)
         if alone is not None and (alone.ok or alone.fidelity == "salvaged"):
