@@ -40,6 +40,7 @@ _LABEL: Final = re.compile(
 # Blanks, signs and fences: no word.
 _LAYOUT: Final = re.compile(r"(?:(?:`{3,}|~{3,})[ \t]*[\w+.\-]*|[\W_])*")
 _FIRST_KEY: Final = re.compile(rf"(\s*){NAMED}")
+_WORD_ON_LINE: Final = re.compile(r"[^\W_][^\n]*\Z")
 # They may follow the quote of a string in which the value stands, or brackets too many.
 _MEMBERS: Final = re.compile(
     r"\s*(?:[\"'}\]]{1,3}\s*)?,\s*[\"'][^\"'\n]{0,80}[\"']\s*:|[^\"'{}\[\]]{0,80}[\"']\s*[}\]]"
@@ -72,7 +73,7 @@ class Excerpt:
     role: Role | None = None
     """What its label says of it, as `Answer:` and `Example:` do."""
     row: int = 0
-    """In which row it stands; no word stands between the values of a row."""
+    """In which row it stands; between the values of a row are no words, nor are any about one."""
 
 
 class Excerpts:
@@ -103,7 +104,13 @@ class Excerpts:
         self._unfenced = ""
         self._rewrites = _REWRITES
         self._row = self._row_end = 0
+        self._introduced = False
         self._scan()
+
+    def behind(self, answer: Excerpt) -> list[Excerpt]:
+        """Return what may correct what is called the answer: what follows it and is no example."""
+        end = answer.value.end
+        return [each for each in self.found if each.value.start >= end and each.role != Role.SHOWN]
 
     def _scan(self) -> None:
         at: int | None = 0
@@ -167,11 +174,18 @@ class Excerpts:
             onward = None if fenced else _GOES_ON.match(self.text, value.end)
             told = onward is not None and onward["next"].islower()
             role = self._labelled(start, fenced=fenced)
-            gap = _LAYOUT.match(self.text, self._row_end, start)
-            self._row += gap is None or gap.end() < start
+            self._row += self._is_new_row(start)
             self._row_end = value.end
+            self._introduced = not fenced and _WORD_ON_LINE.search(before) is not None
             self.found.append(Excerpt(value, fenced, apart, listed, told, role, self._row))
         return value.end
+
+    def _is_new_row(self, start: int) -> bool:
+        """Tell whether words part a value from the one before it, or are about that one only."""
+        gap = _LAYOUT.match(self.text, self._row_end, start)
+        if gap is None or gap.end() < start:
+            return True
+        return self._introduced and "\n" in gap[0]
 
     def _labelled(self, start: int, *, fenced: bool) -> Role | None:
         """Return what the label of a value says of it, if each of its words is known."""

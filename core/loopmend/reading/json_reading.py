@@ -34,8 +34,8 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
     The value may stand between prose, fences, thinking and tags. Its quotes, commas, comments and
     literals may be wrong as long as their meaning is certain. If the reply contains several values,
     the one that it calls its answer counts, else the first that fits the schema, or without a
-    schema the first. If several values fit and words stand between them, it is unclear which one is
-    meant, and that is a failure. So are a duplicate key, a truncated value, a placeholder, and a
+    schema the first. If several values fit and words stand between them, or follow on the answer,
+    it is unclear which one is meant, and that is a failure. So are a duplicate key, a truncated value, a placeholder, and a
     schema instead of a value.
 
     Args:
@@ -181,7 +181,8 @@ class _Reply:
             if reading.ok and rank(excerpt) >= _IN_A_SENTENCE and self._is_disowned(excerpt.value):
                 reading = refused(reading, P.MALFORMED, _DISOWNED)
             if reading.ok:
-                return self._uncontested(reading, excerpt, ranked[nth + 1 :])
+                rest = ranked[nth + 1 :] + (excerpts.behind(excerpt) if answers else [])
+                return self._uncontested(reading, excerpt, rest)
             if failed is None:
                 failed = reading
             skipped = reading.failure is not None and reading.failure.pattern is P.TEMPLATE_ECHO

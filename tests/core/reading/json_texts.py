@@ -288,7 +288,7 @@ TEXTS: list[tuple[str, Any, Any]] = [
     (
         '## Final Answer:\n```json\n{"title": "Emma", "year": 1815}\n```\n## Notes\n```json\n{"title": "Ada", "year": 1969}\n```',
         Book,
-        EMMA,
+        REFUSED,
     ),
     (
         '**Answer:** {"title": "Emma", "year": 1815}\n**Example:** {"title": "Ada", "year": 1969}',
