@@ -35,8 +35,8 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
     literals may be wrong as long as their meaning is certain. If the reply contains several values,
     the one that it calls its answer counts, else the first that fits the schema, or without a
     schema the first. If several values fit and words stand between them, or follow on the answer,
-    it is unclear which one is meant, and that is a failure. So are a duplicate key, a truncated value, a placeholder, and a
-    schema instead of a value.
+    it is unclear which one is meant, and that is a failure. So are a duplicate key, a truncated
+    value, a placeholder, and a schema instead of a value.
 
     Args:
         text: The reply.
