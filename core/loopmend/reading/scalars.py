@@ -228,7 +228,8 @@ class ScalarScanner:
 
     def _word(self, word: str, start: int) -> Any:
         """Return what unquoted text stands for."""
-        stopped = _STOPPED_NUMBER.fullmatch(word)
+        numeric = word[0] in _NUMERIC
+        stopped = _STOPPED_NUMBER.fullmatch(word) if numeric else None
         if self.is_over(self.at):
             self.tear(Tear.CUT)
             if stopped:
@@ -250,7 +251,7 @@ class ScalarScanner:
         if quotes % 2 or (quotes and ":" in word):
             self.fail("unquoted text that holds quotes", start)
         self.mend("unquoted text", start)
-        if _DIGITS.fullmatch(word):
+        if numeric and _DIGITS.fullmatch(word):
             return OddNumber(word)
         return BareName(word) if self._is_code(word) else word
 
