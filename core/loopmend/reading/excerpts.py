@@ -10,12 +10,12 @@ from typing import Final
 from loopmend.reading.decoding import repaired_value
 from loopmend.reading.lexicon import Role, role_of
 from loopmend.reading.pairs import strict_value
-from loopmend.reading.scalars import LenientError, Tear
+from loopmend.reading.scalars import NAMED, LenientError, Tear
 from loopmend.reading.thoughts import THOUGHT_MARK, closer_of
 from loopmend.reading.turn import Repair
 from loopmend.reading.values import Value, shifted
 
-__all__ = ["Excerpt", "Excerpts", "is_bracket"]
+__all__ = ["Excerpt", "Excerpts", "is_bracket", "starts_with_key", "unopened_value"]
 
 _MARK: Final = re.compile(
     rf"{THOUGHT_MARK}|[{{\[]"
@@ -39,8 +39,12 @@ _LABEL: Final = re.compile(
 )
 # Blanks, signs and fences: no word.
 _LAYOUT: Final = re.compile(r"(?:(?:`{3,}|~{3,})[ \t]*[\w+.\-]*|[\W_])*")
+_FIRST_KEY: Final = re.compile(rf"(\s*){NAMED}")
+_WORD_ON_LINE: Final = re.compile(r"[^\W_][^\n]*\Z")
 # They may follow the quote of a string in which the value stands, or brackets too many.
-_MEMBERS: Final = re.compile(r"\s*(?:[\"'}\]]{1,3}\s*)?,\s*[\"'][^\"'\n]{0,80}[\"']\s*:")
+_MEMBERS: Final = re.compile(
+    r"\s*(?:[\"'}\]]{1,3}\s*)?,\s*[\"'][^\"'\n]{0,80}[\"']\s*:|[^\"'{}\[\]]{0,80}[\"']\s*[}\]]"
+)
 _ANOTHER: Final = re.compile(r"\s*,\s*[\[{]")
 _WORDS: Final = "unquoted text"
 _LEAD: Final = 40
@@ -69,7 +73,7 @@ class Excerpt:
     role: Role | None = None
     """What its label says of it, as `Answer:` and `Example:` do."""
     row: int = 0
-    """In which row it stands; no word stands between the values of a row."""
+    """In which row it stands; between the values of a row are no words, nor are any about one."""
 
 
 class Excerpts:
@@ -100,7 +104,13 @@ class Excerpts:
         self._unfenced = ""
         self._rewrites = _REWRITES
         self._row = self._row_end = 0
+        self._introduced = False
         self._scan()
+
+    def behind(self, answer: Excerpt) -> list[Excerpt]:
+        """Return what may correct what is called the answer: what follows it and is no example."""
+        end = answer.value.end
+        return [each for each in self.found if each.value.start >= end and each.role != Role.SHOWN]
 
     def _scan(self) -> None:
         at: int | None = 0
@@ -164,11 +174,18 @@ class Excerpts:
             onward = None if fenced else _GOES_ON.match(self.text, value.end)
             told = onward is not None and onward["next"].islower()
             role = self._labelled(start, fenced=fenced)
-            gap = _LAYOUT.match(self.text, self._row_end, start)
-            self._row += gap is None or gap.end() < start
+            self._row += self._is_new_row(start)
             self._row_end = value.end
+            self._introduced = not fenced and _WORD_ON_LINE.search(before) is not None
             self.found.append(Excerpt(value, fenced, apart, listed, told, role, self._row))
         return value.end
+
+    def _is_new_row(self, start: int) -> bool:
+        """Tell whether words part a value from the one before it, or are about that one only."""
+        gap = _LAYOUT.match(self.text, self._row_end, start)
+        if gap is None or gap.end() < start:
+            return True
+        return self._introduced and "\n" in gap[0]
 
     def _labelled(self, start: int, *, fenced: bool) -> Role | None:
         """Return what the label of a value says of it, if each of its words is known."""
@@ -259,6 +276,31 @@ class Excerpts:
 def is_bracket(text: str, start: int) -> bool:
     r"""Tell whether a value starts at a place, and not one that is escaped, as `{\"a\": 1}`."""
     return text.startswith(("{", "["), start) and not ("\\" in text and _ESCAPED.match(text, start))
+
+
+def starts_with_key(text: str) -> bool:
+    """Tell whether a text starts with a quoted key, as if a bracket stood before it."""
+    return _FIRST_KEY.match(text) is not None
+
+
+def unopened_value(text: str) -> Value | None:
+    """Return the object that a text is but for its opening bracket.
+
+    Some requests end with that bracket, so that the model goes on behind it.
+    """
+    key = _FIRST_KEY.match(text)
+    if key is None:
+        return None
+    try:
+        found = decoded_at("{" + text, 0)
+    except LenientError:
+        return None
+    if found.torn or _LAYOUT.fullmatch(text, found.end - 1) is None:
+        return None
+    start = key.end(1)
+    repair = Repair("missing opening bracket", (start, start + 1))
+    found = shifted(found, -1)
+    return replace(found, start=start, repairs=(repair, *found.repairs))
 
 
 def decoded_at(text: str, start: int) -> Value:

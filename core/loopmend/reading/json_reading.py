@@ -8,7 +8,7 @@ from typing import Any, Final
 from loopmend._arguments import not_text
 from loopmend.reading.decoding import repaired_value
 from loopmend.reading.disowning import is_disowned
-from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket
+from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, unopened_value
 from loopmend.reading.judgement import JsonReading, exact, judged, refused, stopped
 from loopmend.reading.lexicon import Role
 from loopmend.reading.pairs import NoJsonError, TwiceError, codec_at_hand, quick_value
@@ -35,9 +35,9 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
     The value may stand between prose, fences, thinking and tags. Its quotes, commas, comments and
     literals may be wrong as long as their meaning is certain. If the reply contains several values,
     the one that it calls its answer counts, else the first that fits the schema, or without a
-    schema the first. If several values fit and words stand between them, it is unclear which one is
-    meant, and that is a failure. So are a duplicate key, a truncated value, a placeholder, and a
-    schema instead of a value.
+    schema the first. If several values fit and words stand between them, or follow on the answer,
+    it is unclear which one is meant, and that is a failure. So are a duplicate key, a truncated
+    value, a placeholder, and a schema instead of a value.
 
     Args:
         text: The reply.
@@ -153,6 +153,8 @@ class _Reply:
                 return self._found(known)  # it is all there is, as most are
         elif not text.strip():
             return self._nothing(P.EMPTY, "The reply is empty.")
+        elif (unopened := unopened_value(text)) is not None:
+            return self._found(unopened)
         plain = plain_value(self.text)
         alone = None if plain is None else self._found(plain)
         if alone is not None and (alone.ok or alone.fidelity == "salvaged"):
@@ -180,7 +182,8 @@ class _Reply:
             if reading.ok and rank(excerpt) >= _IN_A_SENTENCE and self._is_disowned(excerpt.value):
                 reading = refused(reading, P.MALFORMED, _DISOWNED)
             if reading.ok:
-                return self._uncontested(reading, excerpt, ranked[nth + 1 :])
+                rest = ranked[nth + 1 :] + (excerpts.behind(excerpt) if answers else [])
+                return self._uncontested(reading, excerpt, rest)
             if failed is None:
                 failed = reading
             skipped = reading.failure is not None and reading.failure.pattern is P.TEMPLATE_ECHO

@@ -6,7 +6,7 @@ from string import ascii_letters, digits
 from typing import Any, Final
 
 from loopmend._arguments import not_text
-from loopmend.reading.excerpts import Excerpts
+from loopmend.reading.excerpts import Excerpts, starts_with_key
 from loopmend.reading.growth import Growth
 from loopmend.reading.json_reading import JsonReading, rank, read_json
 from loopmend.reading.schema import schema_of
@@ -18,6 +18,7 @@ __all__ = ["JsonReader"]
 # readings together cost a small multiple of the last one, however small the chunks are.
 _GROWTH: Final = 1.25
 _FIRST: Final = 16
+_FIRST_KEY_ENDS: Final = 100
 # The end of what has arrived may be a number or a literal that is not all there.
 _CUT: Final = f"{ascii_letters}{digits}+-._"
 
@@ -55,6 +56,7 @@ class JsonReader:
         self._growth = Growth()
         self._next = _FIRST
         self._partial: Any = None
+        self._unopened = False
 
     @property
     def text(self) -> str:
@@ -75,6 +77,10 @@ class JsonReader:
             raise not_text(chunk, "chunk")
         self._chunks.append(chunk)
         self._length += len(chunk)
+        if self._length - len(chunk) < _FIRST_KEY_ENDS and starts_with_key(self.text):
+            self._unopened = True
+        if self._unopened:
+            return None  # whether it is a member or a label, its end shows
         self._growth.feed(chunk)
         if not self._growth.lost:
             self._partial = self._growth.snapshot()

@@ -29,7 +29,7 @@ _STUB: Final = re.compile(
 )
 _LONGEST_STUB: Final = 4
 # Members and items that are JSON, each with what shows that the next one is meant to follow.
-_TEXT: Final = r"\"[^\"\\\x00-\x1f]{0,2000}(?:\\[\"\\/bfnrt][^\"\\\x00-\x1f]{0,2000}){0,50}\""
+_TEXT: Final = r"\"[^\"\\\x00-\x1f]{0,2000}(?:\\[\"\\/nrt][^\"\\\x00-\x1f]{0,2000}){0,50}\""
 _SCALAR: Final = rf"(?:{_TEXT}|-?(?:0|[1-9]\d{{0,200}})(?:\.\d{{1,200}})?|true|false|null)"
 _PLAIN_KEY: Final = r"\"[^\"\\\x00-\x1f]{0,80}\"[ \t\r\n]*:"
 _RUN: Final = {
@@ -157,7 +157,7 @@ class Scanner(StringScanner):
             if char in ("]", ")"):
                 if not found:
                     self.fail("no key")
-                self._note_wrong()
+                self._note_wrong(next(reversed(found.values())), dict)
                 in_array = self.open[-2:-1] == ["["]
                 ends = in_array and char == "]"  # `[{"a": 1]`: it is the array that ends here
                 if self.text[self.at + 1] != "}" if not self.is_over(self.at + 1) else ends:
@@ -243,7 +243,7 @@ class Scanner(StringScanner):
             if char in _OPENERS:
                 if char == ")" and "(" not in self.open:
                     self.fail("a parenthesis that closes nothing")
-                self._note_wrong()
+                self._note_wrong(found[-1] if found else None, list)
                 # `["a"}, "b": ...`: it is the array that ends here, or `b` would belong to nothing.
                 typo = _TYPO.match(self.text, self.at + 1) is not None and len(self.open) > 1
                 self.at += typo or self.typos or _OPENERS[char] not in self.open[-2:-1]
@@ -309,7 +309,17 @@ class Scanner(StringScanner):
             self.mend("missing comma", at)
         return char
 
-    def _note_wrong(self) -> None:
+    def _note_wrong(self, last: Any, kind: Any) -> None:
+        """Note a bracket that closes another one than is open.
+
+        Raises:
+            LenientError: Nobody can know where the missing one belongs: in `[[1, 2}` either
+                behind the 1 or behind the 2.
+        """
+        while isinstance(last, kind) and last:
+            if len(last) > 1:
+                self.fail("a missing bracket that may belong in several places")
+            last = next(reversed(last.values())) if isinstance(last, dict) else last[0]
         self.wrong = True
         self.mend(_WRONG_CLOSER, self.at)
 

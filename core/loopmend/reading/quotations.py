@@ -24,7 +24,8 @@ CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
 """What opens an object, an array or a tuple, and what closes it."""
 # What has an end of its own within a string. A quote opens right before what it holds.
 _ENCLOSING: Final = re.compile(
-    r"(?P<open>[{\[(])|(?P<close>[}\])])|(?<![\w.!?,;:)\]}%\"'])(?P<quote>[\"'])(?=[^\s,:}\])])|(?P<last>[\"'])"
+    r"\\(?:(?P<inner>[\"'])(?=\w)|(?P<escaped>[\"'])|.)"
+    r"|(?P<open>[{\[(])|(?P<close>[}\])])|(?<![\w.!?,;:)\]}%\"'])(?P<quote>[\"'])(?=[^\s,:}\])])|(?P<last>[\"'])"
 )
 _DEEPEST: Final = 50
 
@@ -36,14 +37,17 @@ def is_open(found: str, quote: str) -> bool:
     """
     held: list[str] = []
     for match in _ENCLOSING.finditer(found):
-        sign = match[0]
+        sign = match["inner"] or match["escaped"] or match[0]
         if len(held) > _DEEPEST:
             return True
         if sign in CLOSERS:
             held.append(CLOSERS[sign])
         elif match["close"] or sign == quote:
-            if match["quote"] and sign not in held:
-                held.append(sign)
-            elif sign in held:
-                del held[len(held) - 1 - held[::-1].index(sign) :]
+            # An escaped quote within quotes that are not escaped is one of another kind.
+            opened = match[0] if sign in held else sign
+            closed = match[0] if match[0] in held else sign
+            if (match["quote"] or match["inner"]) and opened not in held:
+                held.append(opened)
+            elif closed in held:
+                del held[len(held) - 1 - held[::-1].index(closed) :]
     return bool(held)

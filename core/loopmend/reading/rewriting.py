@@ -17,7 +17,7 @@ from loopmend.reading.values import Value
 
 __all__ = ["rewritten_value"]
 
-_TEXT: Final = r"\"[^\"\\\x00-\x1f]*(?:\\[\"\\/bfnrtu][^\"\\\x00-\x1f]*)*\""
+_TEXT: Final = r"\"[^\"\\\x00-\x1f]*(?:\\[\"\\/nrtu][^\"\\\x00-\x1f]*)*\""
 # Words without a sign that could end a string or be code.
 _PLAIN: Final = r"[^\W\d_](?:[^\"\\\x00-\x1f,:;=+%/#()\[\]{}<>`'\u201c\u201d]{0,200}[^\W\d_])?"
 # Blanks, brackets, colons and numbers: whether they are JSON is for `json` to say.
@@ -32,7 +32,7 @@ _PIECE: Final = re.compile(
     r"|(?P<literal>(?:True|False|None)\b)"
     r"|(?P<word>(?!(?:NaN|nan|Infinity|inf|undefined|nil|NULL|TRUE|FALSE)\b)"
     r"[A-Za-z][^\W_]*(?:-+[^\W_]+)*(?=\s*[,\]}]))"  # with an underscore it may be a variable
-    r"|(?P<raw>\"[^\"\\]*(?:\\[\"\\/bfnrtu][^\"\\]*)*\"(?=\s*[,}\]]))"
+    r"|(?P<raw>\"[^\"\\]*(?:\\[\"\\/nrtu][^\"\\]*)*\"(?=\s*[,}\]]))"
     rf"|(?P<quoted>(?<=: )\"{_PLAIN}(?: \"{_PLAIN}\" {_PLAIN}){{1,9}}\""
     r"(?=\}(?!\s*,)|, \"[^\"\\\n]{0,80}\":))"
     r"|(?P<comma>,(?=[ \t\r\n]*[}\]]))|(?P<late>,)"

@@ -26,9 +26,9 @@ __all__ = [
 NAMED: Final = (
     r"""(?:"(?:[^"\\\n]|\\.){0,80}"|'(?:[^'\\\n]|\\.){0,80}'|`[^`\n]{0,80}`"""
     r"""|[\u201c\u201e][^\u201c\u201d\u201e\n]{0,80}[\u201c\u201d]|\u2018[^\u2018\u2019\n]{0,80}\u2019"""
-    r"""|\u00ab[^\u00ab\u00bb\n]{0,80}\u00bb|\u300c[^\u300c\u300d\n]{0,80}\u300d)\s*[:\uff1a]"""
+    r"""|\u00ab[^\u00ab\u00bb\n]{0,80}\u00bb|\u300c[^\u300c\u300d\n]{0,80}\u300d)\s*(?:[:\uff1a]|=>)"""
 )
-"""A pattern for a quoted key and its colon."""
+"""A pattern for a quoted key and its colon, or the sign for it of Ruby and PHP."""
 LEFT_OUT: Final = "parts left out"
 """The repair where a model wrote `...` for more of the same."""
 ENDS_TOO_EARLY: Final = "closed at the end of the text"
@@ -228,7 +228,8 @@ class ScalarScanner:
 
     def _word(self, word: str, start: int) -> Any:
         """Return what unquoted text stands for."""
-        stopped = _STOPPED_NUMBER.fullmatch(word)
+        numeric = word[0] in _NUMERIC
+        stopped = _STOPPED_NUMBER.fullmatch(word) if numeric else None
         if self.is_over(self.at):
             self.tear(Tear.CUT)
             if stopped:
@@ -242,13 +243,15 @@ class ScalarScanner:
         if _KEYED.match(word):
             self.fail("a key in a value", start)
         quotes = word.count('"')
+        if quotes and "\\" in word:
+            self.fail("unquoted text that holds quotes", start)
         if quotes == 1 and word.endswith('"'):
             self.mend("missing quote", start)
             return word[:-1].rstrip()
         if quotes % 2 or (quotes and ":" in word):
             self.fail("unquoted text that holds quotes", start)
         self.mend("unquoted text", start)
-        if _DIGITS.fullmatch(word):
+        if numeric and _DIGITS.fullmatch(word):
             return OddNumber(word)
         return BareName(word) if self._is_code(word) else word
 

@@ -10,27 +10,15 @@ import re
 from textwrap import dedent
 from typing import Final
 
+from loopmend.reading.escapes import EscapeScanner
 from loopmend.reading.quotations import CLOSERS, QUOTES, is_open
-from loopmend.reading.scalars import INNER_QUOTE, NAMED, Part, ScalarScanner, Tear
+from loopmend.reading.scalars import INNER_QUOTE, NAMED, Part, Tear
 
 __all__ = ["StringScanner"]
 
 TOKEN_QUOTES: Final = ('<|"|>', "<escape>")
 """Quotes that are tokens, as Gemma writes them: nothing in between is escaped."""
 
-_UNICODE: Final = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
-)
-# Text may go on so far behind `\\u` without a character that it stands for.
-_HALF: Final = re.compile(r"\\u[0-9][0-9a-fA-F]{0,2}(?=[^0-9a-fA-F])(?!\s*\Z)")
-_BYTE: Final = re.compile(r"\\x([0-9a-fA-F]{2})")
-_ESCAPES: Final[dict[str, str]] = {
-    **dict(zip("ntrbf", "\n\t\r\b\f", strict=True)),
-    **dict(zip('/\\"', '/\\"', strict=True)),
-    "\n": "",
-}
-# A path of Windows of which one part cannot be an escape, so that none is.
-_WINDOWS: Final = re.compile(r"[A-Za-z]:(?:\\[\w .\-]+)*?\\[^\Wbfnrtu]")
 _FIXED: Final = r"(?:true|false|null|True|False|None)\b"
 _WORD: Final = rf"(?!{_FIXED})[^\W\d]"
 _ITEM: Final = (
@@ -60,10 +48,11 @@ _AFTER: Final = {
 }
 _UNCLOSED: Final = {
     "member": re.compile(rf",\s*(?={NAMED})"),
-    "item": re.compile(r",(?:/\*[^*]*\*/)?(?=[\"'][^\s\"',\]])"),
+    "item": re.compile(r",(?:/\*[^*]*\*/)?(?=[\"'][^\s\"',\]])|(?P<line>,[ \t]*\n\s*)"),
 }
 _TWO_WAYS: Final = "quotes that can be read in two ways"
 _RAW: Final = "raw line end in a string"
+_DOUBLED: Final = "doubled quotes"
 _TRIPLE: Final = ('"""', "'''", "```")
 _BEFORE_KEY: Final = frozenset(", \t\n\r\f\v/")
 _JOINS: Final = re.compile(r"\s*\+\s*(?=[\"'])")
@@ -92,12 +81,13 @@ _ENDS: Final = {
 }
 _SEMICOLON: Final = re.compile(r"\s*;\s*[\"'\u201c]")
 _QUOTE_NEXT: Final = re.compile(r"\s*,\s*[\"'\u201c]|[ \t]+[\"'](?=[^\s,}\])])")
+_COMMA_NEXT: Final = re.compile(r"\s*,")
 _COLON: Final = re.compile(r"\s*[:\uff1a]")
 _NO_KEY: Final = re.compile(r"[:,\n]")
 _PREFIXES: Final = frozenset("bBfFrRuU")
 
 
-class StringScanner(ScalarScanner):
+class StringScanner(EscapeScanner):
     """Reads strings by what they are a part of."""
 
     __slots__ = ()
@@ -159,10 +149,10 @@ class StringScanner(ScalarScanner):
         """Read on to the quote that what follows shows to be the last."""
         text, part = self.text, self.part
         search, after, inner = _ENDS[opening].search, _AFTER[part].match, part in _UNCLOSED
-        literal = _WINDOWS.match(text, begin) is not None
         start = checked = begin
         inner_quotes = 0
         pieces: list[str] = []
+        self.enter(begin)
         self.at = begin
         while True:
             match = search(text, self.at)
@@ -172,7 +162,7 @@ class StringScanner(ScalarScanner):
             if char == "\\":
                 pieces.append(text[begin:at])
                 self.at = at
-                pieces.append(self._escape(opening, literal=literal))
+                pieces.append(self.escape(opening))
                 begin = self.at
                 continue
             if char in "\n\t\r":
@@ -185,7 +175,7 @@ class StringScanner(ScalarScanner):
             ends = not opens and (after(text, at + 1) or _JOINS.match(text, at + 1))
             if not ends:
                 if not opens:
-                    self._refuse(at, part, empty=at == start, first=checked == start)
+                    self._refuse(start, at, part, empty=at == start, first=checked == start)
                 if (unclosed := self._ends_before(at)) is not None and unclosed >= begin:
                     self._verify(inner_quotes == 0, at)
                     self.mend("missing quote", unclosed)
@@ -193,6 +183,7 @@ class StringScanner(ScalarScanner):
                     return "".join([*pieces, text[begin:unclosed]])
             if ends or text.find(char, at + 1, at + _REACH) == -1:
                 self._verify(inner_quotes == 0 or not is_open(text[start:at], char), at)
+                self.leave(start)
                 pieces.append(text[begin:at])
                 self.at = at + 1
                 return _laid_out("".join(pieces), text[begin:at])
@@ -213,7 +204,7 @@ class StringScanner(ScalarScanner):
             self.fail(_TWO_WAYS, at)
         self.mend(INNER_QUOTE, at)
 
-    def _refuse(self, at: int, part: Part, *, empty: bool, first: bool) -> None:
+    def _refuse(self, begin: int, at: int, part: Part, *, empty: bool, first: bool) -> None:
         """Refuse what makes a quote neither the end of a string nor a part of it."""
         text = self.text
         if _EXPRESSION.match(text, at + 1):
@@ -236,39 +227,19 @@ class StringScanner(ScalarScanner):
                     text.count(text[at], at) % 2 if part == "root" else _BETWEEN.match(text, at + 1)
                 )
             )
+            or (
+                # `["a", b"]`: the quote that opens `b` is missing.
+                first
+                and part == "item"
+                and _COMMA_NEXT.match(text, at + 1)
+                and text.find(text[at], at + 1, at + _REACH) != -1
+                and not is_open(text[begin:at], text[at])
+            )
         ):
             msg = _TWO_WAYS
         else:
             return
         self.fail(msg, at)
-
-    def _escape(self, opening: str, *, literal: bool) -> str:
-        """Step over a backslash and what it escapes, and return what that stands for."""
-        if literal:
-            self.at += 1
-            self.mend("unknown escape", self.at - 1)
-            return "\\"
-        char = self.text[self.at + 1 : self.at + 2]
-        coded = _UNICODE.match(self.text, self.at) if char == "u" else None
-        if coded:
-            self.at = coded.end()
-            half = coded[0].encode().decode("unicode_escape")
-            return half.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        if char == "u" and _HALF.match(self.text, self.at):
-            self.fail("half an escape")
-        if char == "x" and self.parentheses and (byte := _BYTE.match(self.text, self.at)):
-            self.at = byte.end()
-            return chr(int(byte[1], 16))
-        self.at += 2
-        if char in _ESCAPES:
-            return _ESCAPES[char]
-        if char == "'" and self.parentheses:
-            return char
-        self.mend("unknown escape", self.at - 2)
-        # Python and JavaScript know `\\'`, a string its own quote; a key is a name, and Markdown
-        # escapes names. Any other backslash is part of a pattern or a path.
-        known = ("'", *QUOTES[opening], *("_" if self.part == "key" else ""))
-        return char if char in known else "\\" + char
 
     def _ends_before(self, at: int) -> int | None:
         """Return where a string ends if this quote opens the next key or item."""
@@ -277,7 +248,11 @@ class StringScanner(ScalarScanner):
             return None
         comma = self.text.rfind(",", max(0, at - 60), at)
         found = pattern.match(self.text, comma) if comma != -1 else None
-        return comma if found is not None and found.end() == at else None
+        if found is None or found.end() != at:
+            return None
+        if found.lastgroup == "line":
+            self.fail(_TWO_WAYS, at)  # a line of a text, or the next item
+        return comma
 
     def _unclosed(self, pieces: list[str], begin: int) -> str:
         """Take what is left of the text, or what stands before the closing brackets."""
@@ -288,7 +263,7 @@ class StringScanner(ScalarScanner):
             self.tear(Tear.CUT)
             self.at = len(self.text)
             return "".join([*pieces, rest])
-        if pieces or "," in plain or ":" in plain.replace("://", ""):
+        if pieces or plain[-1:] in QUOTES or "," in plain or ":" in plain.replace("://", ""):
             self.fail("a string that does not end", begin)
         self.at = begin + len(plain)
         self.mend("missing quote", self.at)
@@ -319,8 +294,14 @@ class StringScanner(ScalarScanner):
         end = self.text.find(opening, begin, begin + _REACH)
         if end == -1:
             self.fail("a string that does not end")
-        self.mend("doubled quotes", self.at)
-        self.at = end + 1 + (self.text[end + 1 : end + 2] == opening)
+        ends = self.text.startswith(opening, end + 1)
+        # A table doubles the quotes of keys, too; else the inner ones may belong to the text.
+        sure = self.part == "key" or any(each.what == _DOUBLED for each in self.repairs)
+        once = not ends and self.part == "member" and _AFTER["member"].match(self.text, end + 1)
+        if "\\" in self.text[begin:end] or not (sure or once):
+            self.fail(_TWO_WAYS)
+        self.mend(_DOUBLED, self.at)
+        self.at = end + 1 + ends
         return self.text[begin:end]
 
     def _block(self, quotes: str) -> str:

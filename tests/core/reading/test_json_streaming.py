@@ -185,6 +185,16 @@ def test_prose_is_no_value() -> None:
     assert JsonReader().close() == read_json("")
 
 
+@pytest.mark.parametrize("size", [1, 7, 500])
+def test_a_value_without_its_opening_bracket_comes_at_the_end(size: int) -> None:
+    """What a first key belongs to shows at the end: no part of it is given as if it were all."""
+    text = '"name": {"first": "Ada"}, "tags": ["x"]}'
+    reader = JsonReader()
+    parts = [reader.feed(text[i : i + size]) for i in range(0, len(text), size)]
+    assert set(map(repr, parts)) == {"None"}
+    assert reader.close().value == {"name": {"first": "Ada"}, "tags": ["x"]}
+
+
 def test_chunks_are_text() -> None:
     """A chunk that is no text is a `TypeError`."""
     with pytest.raises(TypeError, match="`chunk` must be a str"):
