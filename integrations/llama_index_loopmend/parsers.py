@@ -47,7 +47,7 @@ _CALLS: Final = "(Implicit) I need to use a tool to help me answer the question.
 _NO_INPUT: Final = ("", "None", "null")
 # Where the words before a call end and its wrapping begins.
 _WRAPPING: Final = re.compile(r"```|<[\w|/]")
-_LABEL: Final = re.compile(r"\s*Thought\s*:\s*")
+_LABEL: Final = re.compile(r"(?<!\s)\s*Thought\s*:\s*")
 # Phrases say nothing about actions. An action counts before an answer, as in LlamaIndex's own
 # parser, because the answer was given without the tool's result.
 REACT_READING: Final = ReadingConfig(detect_signals="tags", action_and_answer="action")

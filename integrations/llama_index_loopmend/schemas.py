@@ -18,7 +18,7 @@ from loopmend.reading import Toolbox
 
 __all__ = ["StepTools", "agents_in", "cached_toolbox", "tool_spec", "toolbox"]
 
-_AGENTS: Final = re.compile(r"\{['\"].*['\"]\}", re.DOTALL)
+_AGENTS: Final = re.compile(r"\{['\"]")
 _MCP: Final = re.compile(r"(?:\A|[._])(?:fast)?mcp(?:\Z|[._])")
 # An agent offers its tools anew at each step, and writing a schema down takes longer than
 # reading the turn. The schema of a class does not change; names may, and are not kept.
@@ -119,9 +119,10 @@ def _is_mcp(tool: Any) -> bool:
 @lru_cache(maxsize=256)
 def agents_in(told: str) -> dict[str, str]:
     """Read what each agent does out of LlamaIndex's tool to hand over; yours may not tell it."""
-    found = _AGENTS.search(told)
+    begin = _AGENTS.search(told)
+    end = max(told.rfind("'}"), told.rfind('"}')) + 2
     try:
-        read = ast.literal_eval(found[0]) if found else {}
+        read = ast.literal_eval(told[begin.start() : end]) if begin else {}
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return {}
     return read if isinstance(read, dict) else {}

@@ -42,7 +42,7 @@ CALLS: Final = "current_tool_calls"
 NOTES_KEY: Final = "loopmend"
 """The key of the store that holds the notes; nothing else is written there."""
 
-_ANSWER: Final = re.compile(r"(?:\A|\n)\s*Answer:")
+_ANSWER: Final = re.compile(r"(?:\A|\n)[^\S\n]*Answer:")
 # What `CodeActAgent` writes in the user's name.
 _NOT_SAID: Final = "Result of executing the code given:"
 

@@ -7,7 +7,9 @@ import pkgutil
 import re
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -30,16 +32,55 @@ ENDS = ("\x00", "\n\x00", "x")
 """What none of them goes on with: only then are all ways tried."""
 
 
+FRAMEWORKS = {"langchain_loopmend": "langchain_core", "llama_index_loopmend": "llama_index"}
+ADAPTERS = tuple(FRAMEWORKS)
+"""They have patterns of their own; which of them can be imported depends on what is installed."""
+
+
+def modules() -> Iterator[ModuleType]:
+    """Yield all modules of the package, and those of the adapters that can be imported."""
+    yield from (_import(name) for name in _names(loopmend))
+    for adapter in ADAPTERS:
+        for name in _names(_import(adapter)) if find_spec(FRAMEWORKS[adapter]) else ():
+            yield from _at_hand(name)
+
+
+def _at_hand(name: str) -> Iterator[ModuleType]:
+    """Yield a module of an adapter, unless it needs an extra that is not installed."""
+    try:
+        yield _import(name)
+    except ImportError as error:
+        if "pip install" not in str(error):
+            raise
+
+
+def _names(package: ModuleType) -> list[str]:
+    prefix = f"{package.__name__}."
+    return [module.name for module in pkgutil.walk_packages(package.__path__, prefix)]
+
+
+_import = importlib.import_module
+
+
 def patterns() -> dict[str, re.Pattern[str]]:
     """Return all compiled patterns of the package by where they stand, each once."""
     found: dict[re.Pattern[str], str] = {}
-    for module in pkgutil.walk_packages(loopmend.__path__, "loopmend."):
-        for name, value in vars(importlib.import_module(module.name)).items():
-            inner = value.values() if isinstance(value, dict) else [value]
-            for each in inner:
-                if isinstance(each, re.Pattern) and isinstance(each.pattern, str):
-                    found.setdefault(each, f"{module.name.removeprefix('loopmend.')}.{name}")
+    for module in modules():
+        for name, value in vars(module).items():
+            for each in _within(value):
+                found.setdefault(each, f"{module.__name__.removeprefix('loopmend.')}.{name}")
     return {f"{name}#{n}": each for n, (each, name) in enumerate(found.items())}
+
+
+def _within(value: Any) -> Iterator[re.Pattern[str]]:
+    """Yield the patterns of a value: itself, or those in its collections."""
+    if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _within([*value, *value.values()])
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for each in value:
+            yield from _within(each)
 
 
 def sample(parsed: Any) -> str:
@@ -150,6 +191,7 @@ PLACED = {
         "reading.rewriting._PIECE",
     ),
     "reading.plain_values._LEADING",
+    "traces.readers.swe_agent._EXITS",
 }
 """Patterns that are matched at a place, by another name."""
 BOUNDED = {
@@ -168,8 +210,10 @@ PATTERNS = {
 def ways_of(name: str) -> set[str]:
     """Return how the package uses a pattern: one that is only matched at a place is tried so."""
     module, _, variable = name.partition("#")[0].rpartition(".")
-    own = [PACKAGE.joinpath(*module.split(".")).with_suffix(".py")]
-    files = own if variable.startswith("_") and own[0].exists() else PACKAGE.rglob("*.py")
+    own = Path(
+        str(_import(module if module.startswith(ADAPTERS) else f"loopmend.{module}").__file__)
+    )
+    files = [own] if variable.startswith("_") else PACKAGE.rglob("*.py")
     source = "\n".join(path.read_text(encoding="utf-8") for path in files)
     used = set(re.findall(rf"\b{variable}\.(match|fullmatch)\b", source))
     other = re.search(rf"\b{variable}(?!\.match\b|\.fullmatch\b|: |\w)", source)
@@ -201,6 +245,17 @@ def is_linear(pattern: re.Pattern[str], lead: str, pump: str, end: str, way: str
         )
         for half, whole in SIZES
     )
+
+
+def test_patterns_in_collections_are_tried_too() -> None:
+    """So are those of the adapters: none is left out because of where it stands."""
+    sources = [
+        path
+        for root in (PACKAGE, *(PACKAGE.parents[1] / "integrations" / name for name in ADAPTERS))
+        for path in root.rglob("*.py")
+    ]
+    written = sum(path.read_text(encoding="utf-8").count("re.compile(") for path in sources)
+    assert len(patterns()) > 0.95 * written
 
 
 @pytest.mark.parametrize("name", list(PATTERNS))
