@@ -33,6 +33,10 @@ _VERDICTS: Final = {"answered": "green", "failed": "red", "unknown": "yellow"}
 _WIDE: Final = 120
 _SHORT: Final = 90
 _FEW: Final = 5
+_OPTIONS: Final = (
+    "If you know how such runs end, say so: --max-iterations N is the cap, --finish NAME a call "
+    "that answers, --handover NAME one that hands over."
+)
 HUNG_UP: Final = 141
 """The exit code if the output is closed early, as shells tell it of other programs."""
 
@@ -112,6 +116,10 @@ def tally_view(tally: Tally) -> RenderableType:
             found.add_row(said(name), f"{count.runs:,}", *shares, *figures, _example(count, folder))
         parts += [Text(), found]
     where = f" (files are in {folder})" if folder else ""
+    open_ends = tally.stops.get("unknown")
+    if open_ends is not None:
+        hint = f"\n{counted(open_ends.runs, 'run')} ended without saying why. {_OPTIONS}"
+        parts.append(said(hint, "dim"))
     return Group(
         *parts, said(f"\nloopmend show FILE --run N shows a run step by step{where}.", "dim")
     )

@@ -238,13 +238,13 @@ def _said(trace: Trace) -> Stopped | None:
     if reason is StopReason.FINAL_ANSWER:
         if trace.answer is None:
             return None  # an answer that is not there is none
-        return _narrated(trace) or Stopped(reason, "The host gave this reason.")
+        return _narrated(trace) or Stopped(reason, f"The host gave this reason: {reason.value}.")
     if reason is StopReason.YIELDED and trace.steps and trace.steps[-1].calls:
         name = trace.steps[-1].calls[-1].name[:60]
         return Stopped(reason, f"The last call, `{name}`, hands over.", len(trace.steps) - 1)
     if reason is StopReason.UNKNOWN:
         return Stopped(reason, "The record ends before a reply to the last request.")
-    return Stopped(reason, "The host gave this reason.")
+    return Stopped(reason, f"The host gave this reason: {reason.value}.")
 
 
 def _last_step(trace: Trace) -> Stopped | None:

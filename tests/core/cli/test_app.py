@@ -621,3 +621,11 @@ def test_batch_classifies_span_rows(tmp_path: Path) -> None:
     wrong = run(*words, "--trace-id", "nothing")
     assert wrong.exit_code == 2
     assert "no column holds the trace id" in wrong.stderr
+
+
+def test_open_ends_come_with_a_hint(tmp_path: Path) -> None:
+    """Who has runs that do not say how they ended learns which options tell it."""
+    path = write_lines(tmp_path / "a.jsonl", [talk()])
+    assert "--max-iterations" not in run("triage", str(path)).output
+    (tmp_path / "b.log").write_text(LOG)
+    assert "1 run ended without saying why." in run("triage", str(tmp_path)).output

@@ -93,7 +93,10 @@ def test_the_mark_tells_and_not_the_words() -> None:
         trace = recorded(planned("function", text))
         assert (reason(trace), trace.answer) == ("final_answer", text)
     ended = recorded(planned("function", "", "", hook=hooks(on_failure=lambda _, output: output)))
-    assert (reason(ended), stop_of(ended).evidence) == ("parse_fail", "The host gave this reason.")
+    assert (reason(ended), stop_of(ended).evidence) == (
+        "parse_fail",
+        "The host gave this reason: parse_fail.",
+    )
     budget = recorded(planned("function", hook=hooks(token_budget=0)))
     assert stop_of(budget).reason.value == "blocked"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
 from loopmend.traces.finding import Detector, Finding
@@ -139,23 +138,37 @@ def cycle(view: View) -> Iterator[Finding]:
 
 def thoughts(view: View) -> Iterator[Finding]:
     """Find a thought that comes back, word for word or nearly so."""
-    before: list[tuple[int, str]] = []
-    split = lru_cache(maxsize=4)(lambda said: frozenset(said.split()))
+    before: list[_Thought] = []
     for at, step in enumerate(view.trace.steps):
-        thought = step.thought
-        if not thought:
+        if not step.thought:
             continue
-        for earlier, said in before[-2:]:
+        thought = _Thought(at, step.thought)
+        for earlier in before[-2:]:
             # Most are told apart by their length alone.
-            if 2 * len(said) < len(thought) or 2 * len(thought) < len(said):
+            if 2 * earlier.size < thought.size or 2 * thought.size < earlier.size:
                 continue
-            its = split(thought)
-            if len(its) >= _LONG_THOUGHT and _alike(split(said), its, _NEAR_THOUGHT):
-                message = f"Step {at + 1} repeats the thought of step {earlier + 1}."
-                evidence = thought[:200]
+            its = thought.words()
+            if len(its) >= _LONG_THOUGHT and _alike(earlier.words(), its, _NEAR_THOUGHT):
+                message = f"Step {at + 1} repeats the thought of step {earlier.step + 1}."
+                evidence = step.thought[:200]
                 yield Finding("repeated_thought", message, "info", "suspected", at, evidence)
                 return
-        before.append((at, thought))
+        before.append(thought)
+
+
+class _Thought:
+    """A thought, and its words if somebody asks for them."""
+
+    __slots__ = ("_words", "said", "size", "step")
+
+    def __init__(self, step: int, said: str) -> None:
+        self.step, self.said, self.size = step, said, len(said)
+        self._words: frozenset[str] | None = None
+
+    def words(self) -> frozenset[str]:
+        if self._words is None:
+            self._words = frozenset(self.said.split())
+        return self._words
 
 
 def restart(view: View) -> Iterator[Finding]:

@@ -85,7 +85,7 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
     name = str(first(raw, "span_name", "name", "operationName", "workflow_name") or "")
     kind = of.kind_in(attributes, name, raw.get("span_kind"))
     events = as_list(raw.get("events"))
-    error = _error(raw, attributes, events, origin_of(kind, name))
+    error = _error(raw, attributes, events, kind, name)
     tool, call_id = of.tool_in(attributes)
     event = kind in ("AGENT", "CHAIN") and of.is_call(attributes)
     kind = "TOOL" if event else kind
@@ -150,7 +150,7 @@ def is_attributes(raw: Mapping[Any, Any]) -> bool:
 
 
 def _error(
-    raw: Mapping[str, Any], attributes: Mapping[str, Any], events: list[Any], origin: str
+    raw: Mapping[str, Any], attributes: Mapping[str, Any], events: list[Any], kind: str, name: str
 ) -> TraceError | None:
     status = as_map(raw.get("status"))
     code = first(raw, "status_code", "statusCode", "otel_status_code")
@@ -160,11 +160,12 @@ def _error(
         return None
     known = (as_map(as_map(event).get("attributes")) for event in events)
     raised = next((each for each in known if isinstance(each.get("exception.type"), str)), None)
-    kind = "" if raised is None else raised["exception.type"].rpartition(".")[2]
-    if not failed and kind not in ENDS:  # a pause leaves the status as it is
+    what = "" if raised is None else raised["exception.type"].rpartition(".")[2]
+    if not failed and what not in ENDS:  # a pause leaves the status as it is
         return None
+    origin = origin_of(kind, name)
     if raised is not None:
-        return TraceError(kind, str(raised.get("exception.message") or ""), origin)
+        return TraceError(what, str(raised.get("exception.message") or ""), origin)
     told = first(raw, "status_message", "statusMessage", "otel_status_message") or first(
         status, "description", "message"
     )

@@ -35,6 +35,8 @@ _AROUND: Final = (
 )
 REPLIES: Final = ("response", "completion", "output", "outputs", "result")
 """What a row may keep a reply in."""
+_INSIDE: Final = ("body", "outputBodyJson", "output", "message")
+"""What a client or a batch wraps a reply in."""
 _DEEPEST: Final = 3
 _MOST_KEYS: Final = 100
 """A row has fewer keys; what has more holds runs under their names."""
@@ -93,11 +95,18 @@ def _reply_in(value: Mapping[str, Any], depth: int = 0) -> list[Any]:
         if isinstance(held, Mapping):
             if is_message(held) or _is_response(held):
                 return [held]
-            for inner in held.values() if depth < _DEEPEST else ():
-                reply = _reply_in({"output": inner}, depth + 1)
-                if reply and messages_in(reply)[-1:] and messages_in(reply)[-1].role == "assistant":
-                    return reply
+            inside = (held[key] for key in _INSIDE if key in held and depth < _DEEPEST)
+            replies = (_reply_in({"output": inner}, depth + 1) for inner in inside)
+            found = next((reply for reply in replies if reply and _is_reply(reply)), None)
+            if found is not None:
+                return found
     return []
+
+
+def _is_reply(reply: list[Any]) -> bool:
+    """Tell whether the last of some messages is the model's."""
+    said = messages_in(reply, "assistant")
+    return bool(said) and said[-1].role == "assistant"
 
 
 def _is_response(value: Mapping[str, Any]) -> bool:
