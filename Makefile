@@ -117,6 +117,7 @@ format: ready-dev ## Let ruff fix what it can
 
 docs: ready-docs ## Build the documentation into site/, and fail on broken links
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html, or with search: $(BIN)/python -m http.server --directory site"
 
 lab: ready-lab ## Open the notebooks in JupyterLab (ARGS=--allow-root in a container)
 	$(BIN)/jupyter lab notebooks/1-reading.ipynb $(ARGS)
