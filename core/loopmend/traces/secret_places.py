@@ -75,7 +75,9 @@ _LINE: Final = re.compile(r"[^\r\n\"'`\\]*")
 _PART: Final = r"[\w-]{1,60}=(?:\\{0,7}\"[^\"\\\r\n]*\\{0,7}\"|[^\s,;\"'`\\]*)"
 _PARTS: Final = re.compile(rf"{_PART}(?:,\s{{0,8}}{_PART})+")
 # What a server asks for: it says where, not who.
-_CHALLENGE: Final = re.compile(r"realm=(?:\\{0,7}\"[^\"\\\r\n]*\\{0,7}\"|[^\s,;\"'`\\]*)(?!\s{0,8},)")
+_CHALLENGE: Final = re.compile(
+    r"realm=(?:\\{0,7}\"[^\"\\\r\n]*\\{0,7}\"|[^\s,;\"'`\\]*)(?!\s{0,8},)"
+)
 # One cookie that remembers a choice, not a person: a word, a language, a small number, a path, a
 # time zone.
 _CHOICE: Final = re.compile(
