@@ -40,7 +40,7 @@ _LABEL: Final = re.compile(
 # Blanks, signs and fences: no word.
 _LAYOUT: Final = re.compile(r"(?:(?:`{3,}|~{3,})[ \t]*[\w+.\-]*|[\W_])*")
 _FIRST_KEY: Final = re.compile(rf"(\s*){NAMED}")
-_WORD_ON_LINE: Final = re.compile(r"[^\W_][^\n]*\Z")
+_WORD: Final = re.compile(r"[^\W_]")
 # They may follow the quote of a string in which the value stands, or brackets too many.
 _MEMBERS: Final = re.compile(
     r"\s*(?:[\"'}\]]{1,3}\s*)?,\s*[\"'][^\"'\n]{0,80}[\"']\s*:|[^\"'{}\[\]]{0,80}[\"']\s*[}\]]"
@@ -176,7 +176,8 @@ class Excerpts:
             role = self._labelled(start, fenced=fenced)
             self._row += self._is_new_row(start)
             self._row_end = value.end
-            self._introduced = not fenced and _WORD_ON_LINE.search(before) is not None
+            line = before.rfind("\n") + 1
+            self._introduced = not fenced and _WORD.search(before, line) is not None
             self.found.append(Excerpt(value, fenced, apart, listed, told, role, self._row))
         return value.end
 
