@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from typing import Annotated, Any, Final
@@ -33,12 +34,24 @@ __all__ = ["ModelStep", "PlannerMiddleware", "PlannerState"]
 _ARRIVED: Final = (StructuredOutputError, NormalizationError)
 
 
+@dataclass
+class Kept:
+    """What the planner keeps while a run goes on.
+
+    It has no fields, so a checkpoint contains none of it: older releases of LangChain write the
+    whole state down with each call of a tool.
+    """
+
+    def __post_init__(self) -> None:
+        self.run: dict[Any, Any] = {}
+
+
 class PlannerState(AgentState[Any]):
     """The agent's state, with the plan of the latest step and what the planner remembers."""
 
     plan: NotRequired[Annotated[dict[str, Any], OmitFromInput]]
     planner_turn: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
-    planner_run: NotRequired[Annotated[dict[Any, Any], UntrackedValue, PrivateStateAttr]]
+    planner_run: NotRequired[Annotated[Kept, UntrackedValue, PrivateStateAttr]]
 
 
 class ModelStep:
@@ -76,11 +89,12 @@ class ModelStep:
         """Whom the agent asks."""
         self.turn: dict[str, Any] = {}
         """What is kept until the user's next message, as plain data."""
-        self.run: dict[Any, Any] = {}
-        """What is kept while the run goes on."""
+        self._kept = Kept()
         if self.iteration:
             self.turn.update(state.get("planner_turn") or {})
-            self.run = state.get("planner_run", self.run)
+            self._kept = state.get("planner_run", self._kept)
+        self.run: dict[Any, Any] = self._kept.run
+        """What is kept while the run goes on."""
         self._results = [message for message in news if isinstance(message, ToolMessage)]
         self._before = dict(self.turn)
 
@@ -117,8 +131,8 @@ class ModelStep:
     def new(self) -> dict[str, Any]:
         """Return what the agent's state has to remember of it."""
         turn = {} if self.turn == self._before else {"planner_turn": self.turn}
-        known = self.request.state.get("planner_run") is self.run
-        return turn if known else {**turn, "planner_run": self.run}
+        known = self.request.state.get("planner_run") is self._kept
+        return turn if known else {**turn, "planner_run": self._kept}
 
 
 class PlannerMiddleware(StepPlanner, ModelCallMiddleware[PlannerState]):

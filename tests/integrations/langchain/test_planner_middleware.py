@@ -14,11 +14,12 @@ pytest.importorskip("langchain.agents")
 from langchain.agents.middleware import wrap_model_call
 from langchain.agents.structured_output import ToolStrategy
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphInterrupt
 
 from langchain_loopmend.messages import ENDED
 from langchain_loopmend.middleware import PlannerMiddleware
-from langchain_loopmend.middleware.planner import ModelStep
+from langchain_loopmend.middleware.planner import Kept, ModelStep
 from loopmend import Failure, FailurePattern, NormalizationError, Planner
 from loopmend.breaker import CircuitBreaker
 from loopmend.contracts import ActionCandidate, PlannedAction, RetrievalMetrics, TaskStateInput
@@ -116,6 +117,15 @@ def test_planner_counts_tokens_of_the_turn() -> None:
     assert first["plan"]["known"]["tokens_left"] == 0
     assert run.invoke(QUESTION, config)["messages"][-1].content == DONE
     assert len(llm.asked) == 2
+
+
+def test_checkpoint_contains_nothing_of_a_run() -> None:
+    """What the planner keeps while a run goes on can be written down as nothing, whatever it is."""
+    kept = Kept()
+    kept.run[PlannerMiddleware()] = object()
+    kind, data = JsonPlusSerializer().dumps_typed({"planner_run": kept})
+    assert kind == "msgpack"
+    assert b"PlannerMiddleware" not in data
 
 
 def test_planner_estimates_what_nobody_counts() -> None:
