@@ -26,7 +26,7 @@ _NEAR: Final = 40
 _HEADED: Final = -1.5
 _HEADED_AND_FOLLOWED: Final = -0.7
 _MARKED: Final = -0.3
-_BARE: Final = -0.1
+_BARE: Final = 0.2
 _BEFORE: Final = "the words before it do not announce it"
 _AFTER: Final = "the words after it may take it back"
 # What closes a call, or says nothing behind it: an empty object, fenced or not.
