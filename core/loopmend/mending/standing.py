@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from loopmend.contracts.actions import ToolCall, parse_action
 from loopmend.errors import ActionParseError
 from loopmend.mending.corrections import Form
 from loopmend.mending.messages import Reply
+from loopmend.reading.pairs import whole_value
 from loopmend.reading.turn import Failure, FailurePattern
 
 __all__ = ["CALLS_AT_FAULT", "echo_in", "insisted", "said_last", "standing"]
@@ -58,8 +60,21 @@ def insisted(reply: Reply, told: Failure) -> list[str]:
     """
     if told.pattern is not P.TEMPLATE_ECHO:
         return []
-    held = [value for call in reply.calls for value in dict(call.arguments).values()]
-    return [value for value in held if isinstance(value, str)]
+    left, found = [_decoded(call.arguments) for call in reply.calls], []
+    while left:
+        given = left.pop()
+        if isinstance(given, str):
+            found.append(given)
+        elif isinstance(given, Mapping):
+            left += given.values()
+        elif isinstance(given, (list, tuple)):
+            left += given
+    return found
+
+
+def _decoded(arguments: Any) -> Any:
+    """Return arguments that arrived as text as what they stand for, if they are JSON."""
+    return (isinstance(arguments, str) and whole_value(arguments)) or arguments
 
 
 def echo_in(reply: Reply, told: str | None) -> tuple[Failure, str] | None:

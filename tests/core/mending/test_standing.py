@@ -9,7 +9,7 @@ import pytest
 from loopmend import Ask, Done, Failure, FailurePattern, GaveUp, Mending, Reply, RetryPolicy
 from loopmend.mending import NativeCall
 from loopmend.mending.corrections import Form
-from loopmend.mending.standing import standing
+from loopmend.mending.standing import insisted, standing
 
 P = FailurePattern
 JSON = '{"type": "tool_call", "name": "find", "arguments": {}}'
@@ -144,3 +144,34 @@ def test_words_that_anybody_may_say_are_no_echo() -> None:
 def test_giving_up_on_nothing_says_why(nothing: str) -> None:
     """An empty fence as the answer tells the user nothing."""
     assert gave_up(Reply(nothing)).answer == "Gave up after 0 retries: The reply is empty."
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"names": "<your names here>"},
+        {"names": ["<your names here>"]},
+        {"names": ("<your names here>", 1)},
+        {"query": {"text": "<your names here>"}},
+        '{"names": "<your names here>"}',
+        '{"names": "\\u003cyour names here>"}',
+        "<your names here>",
+    ],
+)
+def test_what_comes_again_word_for_word_is_meant(given: Any) -> None:
+    """Values that were taken for slots are found wherever they stand in arguments of any kind."""
+    reply = Reply("", (NativeCall("find", given, "1"),))
+    told = Failure(P.TEMPLATE_ECHO, "?", (0, 0))
+    assert insisted(reply, told) == ["<your names here>"]
+    assert insisted(reply, Failure(P.EMPTY, "?", (0, 0))) == []
+
+
+def test_a_slot_in_text_that_comes_again_is_called() -> None:
+    """Arguments that the client left as text are no reason to fail."""
+    mending = Mending([{"name": "find", "parameters": {"properties": {"name": {}}}}])
+    mending.start("Who is it?")
+    reply = Reply("", (NativeCall("find", '{"name": "<your name here>"}', "1"),))
+    assert isinstance(mending.reply(reply), Ask)
+    done = mending.reply(reply)
+    assert isinstance(done, Done)
+    assert done.turn.calls[0].arguments == {"name": "<your name here>"}
