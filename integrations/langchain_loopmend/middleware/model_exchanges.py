@@ -88,6 +88,7 @@ class _Watched(ModelRequest[Any]):
         if decodes:
             settings = without_tools(given["model_settings"])
             given |= {"tools": [], "tool_choice": None, "model_settings": settings}
+            given["response_format"] = None
         super().__init__(**given)
         vars(self).update(seen=seen, decodes=decodes)
         if not decodes:
@@ -154,14 +155,19 @@ class ModelExchange(Exchange):
         told = [request.system_message] if request.system_message else []
         shown = [*told, *request.messages]
         asked = asked_of(request.state.get("messages") or request.messages, shown)
-        can = not schemas and bool(policy.constrain)
+        always = policy.constrain == "always"
+        can = (
+            bool(policy.constrain) and (always or not self._by_provider) and takes_schema(self.llm)
+        )
+        # Who writes one action at a time gives the answer as one, too.
+        self._by_provider = self._by_provider and not can
         self._runtime = request.runtime
         self._mending = Mending(
             self._tools(),
             schema=next(iter(schemas.values())) if self._by_provider else None,
             answers=None if self._by_provider else schemas,
             policy=policy,
-            can_constrain=can and takes_schema(self.llm),
+            can_constrain=can,
         )
         return self._mending.start(**asked)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final, cast
 
 from langchain.agents.middleware.types import ModelResponse
@@ -14,7 +15,7 @@ from langchain.agents.structured_output import (
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 
-from langchain_loopmend.messages import text_of
+from langchain_loopmend.messages import text_of, with_calls
 
 __all__ = ["StructuredAnswers"]
 
@@ -58,7 +59,10 @@ class StructuredAnswers:
         """Return what LangChain makes of a structured answer."""
         result: list[Any] = [reply]
         call = next((c for c in reply.tool_calls if c["name"] in self.schemas), None)
-        if call is not None:
+        if call is not None and self.by_provider:
+            others = [each for each in reply.tool_calls if each is not call]
+            result = [with_calls(reply, json.dumps(call["args"], ensure_ascii=False), others)]
+        elif call is not None:
             content, id = self._content or _GIVEN.format(value), cast("str", call["id"])
             result.append(ToolMessage(content, tool_call_id=id, name=call["name"]))
         return ModelResponse(result=result, structured_response=value)
