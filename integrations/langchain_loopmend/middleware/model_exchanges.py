@@ -231,6 +231,8 @@ class ModelExchange(Exchange):
         message, schemas = _message_of(reply), self._wanted.schemas
         if message is not None and (schemas or len(reply.result) == 1):
             said, taken = reply_of(message), reply.structured_response is not None
+            # Only where the provider decodes is a text taken for the answer.
+            self._by_provider = self._by_provider or (taken and not said.calls)
             told = self._mending is not None and not schemas  # then it may repeat that
             if told or not is_clean(said, self._tools(), schemas or None, taken=taken):
                 words = self._wanted.own_words(reply) if schemas else None
@@ -241,10 +243,13 @@ class ModelExchange(Exchange):
         message = cast("AIMessage", _message_of(self.reply))  # without one there is nothing to mend
         reply = mended(message, done)
         if done.reading is not None and done.reading.ok:
-            return self._wanted.response(reply, done.value)
+            return self._wanted.response(reply, done)
+        if reply is not message:
+            return ModelResponse(result=[reply])
         if self._error is not None:  # what there would be without us
             raise self._error
-        return self.reply if reply is message else ModelResponse(result=[reply])
+        response: Response = self.reply
+        return response
 
     def _ended(self, outcome: GaveUp) -> Response:
         error, on_failure = outcome.error(), self._setup.on_failure
