@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
@@ -13,6 +13,7 @@ from loopmend.contracts.actions import AskUser, FinalAnswer, ToolCall, parse_act
 from loopmend.errors import ActionParseError, InvalidJson
 from loopmend.mending.corrections import Form
 from loopmend.mending.messages import NativeCall, Reply
+from loopmend.mending.value_replies import calls_first
 from loopmend.reading.fitting import fit
 from loopmend.reading.quick import fits, is_plain
 from loopmend.reading.reader import read_turn
@@ -53,7 +54,7 @@ def new_id() -> str:
 
 
 def is_clean(
-    reply: Reply, tools: Toolbox, answers: Collection[str] | None = None, *, taken: bool = False
+    reply: Reply, tools: Toolbox, answers: Mapping[str, Any] | None = None, *, taken: bool = False
 ) -> bool:
     """Tell quickly whether mending would use a reply as it is.
 
@@ -63,7 +64,8 @@ def is_clean(
         reply: The reply.
         tools: The available tools.
         answers: The tools that give the answer, as for `Mending`; an answer is never clean.
-        taken: Whether the host took the answer already; then only the rest counts.
+        taken: Whether the host took the answer already; then only the rest counts, and whether a
+            text that it took is a call.
 
     >>> from loopmend.reading import Toolbox
     >>> is_clean(Reply("It is in Norway."), Toolbox(["search"])), is_clean(Reply(""), Toolbox([]))
@@ -72,8 +74,10 @@ def is_clean(
     text, calls = reply.text, reply.calls
     if reply.broken_calls or (reply.finish_reason and is_unusual(reply.finish_reason)):
         return False
+    if not calls and taken:
+        return not any(calls_first(reply, schema, tools) for schema in (answers or {}).values())
     if not calls:
-        return taken or (answers is None and is_plain(text))
+        return answers is None and is_plain(text)
     for call in calls:
         is_answer = answers is not None and call.name in answers
         if not (taken if is_answer else fits(call.name, call.arguments, tools)):

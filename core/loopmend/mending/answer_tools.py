@@ -10,6 +10,7 @@ from typing import Final
 from loopmend.mending.corrections import FORMS, signature
 from loopmend.mending.messages import NativeCall, Reply
 from loopmend.mending.value_corrections import value_correction
+from loopmend.mending.value_replies import dropped_by
 from loopmend.reading.json_reading import JsonReading, fit_value, read_json
 from loopmend.reading.schema import Schema
 from loopmend.reading.tools import Toolbox
@@ -98,10 +99,7 @@ def _is_all(text: str, reading: JsonReading) -> bool:
 
 def _loss(reading: JsonReading, schema: Schema) -> tuple[int, bool]:
     """Return how many keys of a value a schema drops, and whether the value had to be repaired."""
-    known = schema.checker.resolved(schema.json)
-    open_ = "properties" not in known or known.get("additionalProperties")
-    dropped = () if open_ else reading.data.keys() - known["properties"].keys()
-    return len(dropped), reading.fidelity != "exact"
+    return len(dropped_by(reading.data, schema)), reading.fidelity != "exact"
 
 
 def _refused(failure: Failure, words: str) -> ToolAnswer:

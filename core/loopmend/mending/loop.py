@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from loopmend.contracts.actions import FinalAnswer
@@ -30,7 +31,7 @@ from loopmend.mending.schemas import action_schema, value_schema
 from loopmend.mending.standing import echo_in, insisted, said_last, standing
 from loopmend.mending.steps import Ask, Done, GaveUp, Retry, Step
 from loopmend.mending.value_corrections import value_correction
-from loopmend.mending.value_replies import read_value_reply
+from loopmend.mending.value_replies import calls_first, read_value_reply
 from loopmend.reading.json_reading import JsonReading
 from loopmend.reading.response import is_unusual
 from loopmend.reading.schema import Schema, schema_of
@@ -103,8 +104,10 @@ class Mending:
         if self.tools is not None and not self.tools.tools:  # then nobody narrates their use
             self.policy = replace(policy, patterns=set(policy.patterns) - {FailurePattern.NARRATED})
         self.wanted = None if schema is None else schema_of(schema)
-        has_form = self.wanted is not None or bool(self.tools and self.tools.tools)
-        self.can_constrain = can_constrain and has_form
+        self._gives_value = self.wanted is not None
+        offers = bool(self.tools and self.tools.tools)
+        # A schema is that of a value or of calls; who may give either is held to neither.
+        self.can_constrain = can_constrain and self._gives_value != offers
         self.refused: list[Failure] = []
         self._needs_call, self._may_answer = needs_call, not (answers or needs_call)
         self._config = config
@@ -116,7 +119,7 @@ class Mending:
         self._attempt = 0
         self._shown: tuple[Message, ...] = ()
         self._heard: list[tuple[Any, ...]] = []
-        self._last: tuple[Reply, Failure, str | None, bool] | None = None
+        self._in_words: Callable[[], Ask] | None = None
         self._last_words: str | None = None
         self._reading: JsonReading | None = None
 
@@ -140,11 +143,10 @@ class Mending:
             conversation: The conversation so far, which the loop reads only if the model writes a
                 call as text: a call that a user or a tool wrote before is a quotation.
         """
-        self._question = question
-        self._after_result = after_tool_result
+        self._question, self._after_result = question, after_tool_result
+        names = () if self.tools is None else self.tools.tools
+        self._quotations = Quotations(question, names, conversation, self.form)
         if self.wanted is None:
-            names = () if self.tools is None else self.tools.tools
-            self._quotations = Quotations(question, names, conversation, self.form)
             # Who may only call or answer under a schema would call what the user wants to see.
             self.can_constrain = self.can_constrain and not (holds_more or self._quotations.wanted)
         self._constraining = self.policy.constrain == "always" and self.can_constrain
@@ -158,8 +160,9 @@ class Mending:
             read: The turn, if you have already read the reply with the same tools and `config`.
             words: A correction instead of ours, if the answer does not fit.
         """
-        if self.wanted is not None and not (self.tools and reply.calls_any(self.tools.tools)):
+        if self.wanted is not None and not calls_first(reply, self.wanted, self.tools):
             return self._valued(reply)
+        self._gives_value = False
         step = self._judged(reply, read)
         if isinstance(step, Done) and not self._may_answer:
             return self._answered(reply, step, words)
@@ -191,7 +194,8 @@ class Mending:
         if failure is not None and failure.pattern not in self.policy.patterns:
             return self.accept()
         if self._held(reply, turn):  # asking again would push the model to make that call
-            return self.accept(Turn((FinalAnswer(reply.text),)))
+            held = Turn((FinalAnswer(reply.text),))
+            return self.accept(held) if self.wanted is None else self._valued(reply)
         if failure is None:
             echo = None if turn.calls else self.echo(reply)
             return self._done(reply, turn) if echo is None else self.refuse(reply, *echo)
@@ -205,6 +209,7 @@ class Mending:
     def _valued(self, reply: Reply) -> Step:
         """Say what to do about a reply that should be a value."""
         assert self.wanted is not None
+        self._gives_value = True
         found = read_value_reply(reply, self.wanted, self._config, self._last_words)
         failure = found.reading.failure
         if failure is not None and failure.pattern in self.policy.patterns:
@@ -247,22 +252,18 @@ class Mending:
         self._attempt += 1
         after = self._after_result and not self._constraining  # a schema wants few words
         show = self.policy.shows(reply, after_result=after) and not again
-        constrains = bool(self.policy.constrain) and self.can_constrain and not self._constraining
         self._dropped = self._dropped or not show
-        self._last = reply, failure, words, show
-        if constrains:
+        self._in_words = partial(self._ask, reply, failure, words, show=show)
+        if self.policy.constrain and self.can_constrain and not self._constraining:
             self._constraining = True
-            return Ask((), self._attempt, self._schema(), self._retry(failure, None))
-        return self._ask(reply, failure, words, show=show)
+            return self._again((), failure, None)
+        return self._in_words()
 
     def unconstrained(self) -> Ask:
         """Return what to ask now that the provider turned out not to take a schema."""
         self.can_constrain = self._constraining = False
-        if self._last is None:
-            return Ask()
-        reply, failure, words, show = self._last
-        step = self._ask(reply, failure, words, show=show)
-        return replace(step, retry=None)  # listeners know of this refusal already
+        # Listeners know of this refusal already.
+        return Ask() if self._in_words is None else replace(self._in_words(), retry=None)
 
     def _read(self, reply: Reply) -> Turn:
         # Who keeps silent when asked for the answer has none. Nothing answers no other correction.
@@ -332,19 +333,18 @@ class Mending:
             return value_schema(self.wanted)
         return action_schema(self.tools, answer=self._may_answer, ask_user=False)
 
-    def _retry(self, failure: Failure, words: str | None) -> Retry:
-        return Retry(self._attempt, failure.pattern.value, failure.message, words)
+    def _again(self, told: tuple[Message, ...], failure: Failure, words: str | None) -> Ask:
+        retry = Retry(self._attempt, failure.pattern.value, failure.message, words)
+        return Ask(told, self._attempt, self._schema(), retry)
 
     def _ask(self, reply: Reply, failure: Failure, words: str | None, *, show: bool) -> Ask:
-        if words is None and self.wanted is not None:
+        if words is None and self._gives_value:
             words = value_correction(failure, self.wanted)
         elif words is None:
             form: Form = "json" if self._constraining else self.form
             asked = {"question": self._question, "answer_label": self._answer_label}
             words = correction(failure, form, self.tools, **asked, may_answer=self._may_answer)
         self._last_words = words
-        if show:
-            self._shown = (*self._shown, *refused_messages(reply, failure, words))
-        else:
-            self._shown = (Message("user", words),)
-        return Ask(self._shown, self._attempt, self._schema(), self._retry(failure, words))
+        told = (*self._shown, *refused_messages(reply, failure, words))
+        self._shown = told if show else (Message("user", words),)
+        return self._again(self._shown, failure, words)

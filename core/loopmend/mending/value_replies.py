@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -11,12 +12,14 @@ from loopmend.mending.messages import NativeCall, Reply
 from loopmend.mending.value_corrections import shape
 from loopmend.reading.json_reading import JsonReading, fit_value, read_json
 from loopmend.reading.response import is_cut, is_unusual
-from loopmend.reading.schema import Schema
+from loopmend.reading.schema import Schema, schema_of
+from loopmend.reading.tools import Toolbox
 from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Turn
 
-__all__ = ["ValueReply", "read_value_reply"]
+__all__ = ["ValueReply", "calls_first", "dropped_by", "read_value_reply"]
 
 P: Final = FailurePattern
+_CALLS: Final = ReadingConfig(salvage=True, detect_signals=False)
 _CUT: Final = "The reply hit its length limit in the middle of the value."
 _CLOSED: Final = frozenset("}]\"'`\u201d\u2019")
 
@@ -57,6 +60,42 @@ def read_value_reply(
     if reading.ok and is_cut(reply.finish_reason) and _may_go_on(reply.text, reading):
         return _failed(P.TRUNCATED, _CUT, reply)
     return _of_text(reply, reading)
+
+
+def calls_first(reply: Reply, schema: Any, tools: Toolbox | None) -> bool:
+    """Tell whether a reply calls a tool before it gives the value: as a call, or in its text.
+
+    >>> said = Reply('{"name": "search", "arguments": {"query": "Oslo"}}')
+    >>> calls_first(said, {"type": "integer"}, Toolbox(["search"]))
+    True
+    """
+    calls = (*reply.calls, *reply.broken_calls)
+    if tools is None or not tools.tools or (calls and reply.calls_any(tools.tools)):
+        return bool(calls and tools and tools.tools)
+    if not calls and not any(name in reply.text for name in tools.tools):
+        return False
+    wanted = schema_of(schema) or Schema(None, {})
+    if calls:  # small models give the value as a call, of whatever name
+        return not any(c.name == wanted.name or fit_value(c.arguments, wanted).ok for c in calls)
+    turn = reply.read(tools, "native", _CALLS)
+    failure = turn.failure
+    if not turn.calls and (failure is None or failure.tool not in tools.tools):
+        return False
+    reading = read_json(reply.text, wanted)
+    if not reading.ok or (failure is not None and failure.pattern is P.NARRATED):
+        return not reading.ok
+    # What a value holds is a part of it, but a call that loses its arguments is no value.
+    start, end = turn.span if failure is None else failure.span
+    inside = reading.span[0] <= start and end <= reading.span[1]
+    return not inside or bool(dropped_by(reading.data, wanted))
+
+
+def dropped_by(data: Any, schema: Schema) -> Collection[str]:
+    """Return the keys of an object that its schema does not keep."""
+    known = schema.checker.resolved(schema.json)
+    if not isinstance(data, dict) or "properties" not in known or known.get("additionalProperties"):
+        return ()
+    return set(data) - set(known["properties"])
 
 
 def _echoes(text: str, told: str, schema: Schema | None) -> bool:

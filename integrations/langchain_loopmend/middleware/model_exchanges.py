@@ -88,6 +88,7 @@ class _Watched(ModelRequest[Any]):
         if decodes:
             settings = without_tools(given["model_settings"])
             given |= {"tools": [], "tool_choice": None, "model_settings": settings}
+            given["response_format"] = None
         super().__init__(**given)
         vars(self).update(seen=seen, decodes=decodes)
         if not decodes:
@@ -154,14 +155,19 @@ class ModelExchange(Exchange):
         told = [request.system_message] if request.system_message else []
         shown = [*told, *request.messages]
         asked = asked_of(request.state.get("messages") or request.messages, shown)
-        can = not schemas and bool(policy.constrain)
+        always = policy.constrain == "always"
+        can = (
+            bool(policy.constrain) and (always or not self._by_provider) and takes_schema(self.llm)
+        )
+        # Who writes one action at a time gives the answer as one, too.
+        self._by_provider = self._by_provider and not can
         self._runtime = request.runtime
         self._mending = Mending(
             self._tools(),
             schema=next(iter(schemas.values())) if self._by_provider else None,
             answers=None if self._by_provider else schemas,
             policy=policy,
-            can_constrain=can and takes_schema(self.llm),
+            can_constrain=can,
         )
         return self._mending.start(**asked)
 
@@ -225,6 +231,8 @@ class ModelExchange(Exchange):
         message, schemas = _message_of(reply), self._wanted.schemas
         if message is not None and (schemas or len(reply.result) == 1):
             said, taken = reply_of(message), reply.structured_response is not None
+            # Only where the provider decodes is a text taken for the answer.
+            self._by_provider = self._by_provider or (taken and not said.calls)
             told = self._mending is not None and not schemas  # then it may repeat that
             if told or not is_clean(said, self._tools(), schemas or None, taken=taken):
                 words = self._wanted.own_words(reply) if schemas else None
@@ -235,10 +243,13 @@ class ModelExchange(Exchange):
         message = cast("AIMessage", _message_of(self.reply))  # without one there is nothing to mend
         reply = mended(message, done)
         if done.reading is not None and done.reading.ok:
-            return self._wanted.response(reply, done.value)
+            return self._wanted.response(reply, done)
+        if reply is not message:
+            return ModelResponse(result=[reply])
         if self._error is not None:  # what there would be without us
             raise self._error
-        return self.reply if reply is message else ModelResponse(result=[reply])
+        response: Response = self.reply
+        return response
 
     def _ended(self, outcome: GaveUp) -> Response:
         error, on_failure = outcome.error(), self._setup.on_failure

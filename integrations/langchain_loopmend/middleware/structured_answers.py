@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final, cast
 
 from langchain.agents.middleware.types import ModelResponse
@@ -14,7 +15,8 @@ from langchain.agents.structured_output import (
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 
-from langchain_loopmend.messages import text_of
+from langchain_loopmend.messages import text_of, with_calls
+from loopmend import Done
 
 __all__ = ["StructuredAnswers"]
 
@@ -54,11 +56,16 @@ class StructuredAnswers:
         told = [m for m in response.result if isinstance(m, ToolMessage)]
         return text_of(told[0]) if told else None
 
-    def response(self, reply: AIMessage, value: Any) -> ModelResponse[Any]:
+    def response(self, reply: AIMessage, done: Done) -> ModelResponse[Any]:
         """Return what LangChain makes of a structured answer."""
         result: list[Any] = [reply]
         call = next((c for c in reply.tool_calls if c["name"] in self.schemas), None)
-        if call is not None:
-            content, id = self._content or _GIVEN.format(value), cast("str", call["id"])
+        if self.by_provider and reply.tool_calls and done.reading is not None:
+            # There it is a text; calls that were not read as such only held it.
+            others = [each for each in reply.tool_calls if done.turn.calls and each is not call]
+            said = json.dumps(done.reading.data, ensure_ascii=False, default=str)
+            result = [with_calls(reply, said, others)]
+        elif call is not None:
+            content, id = self._content or _GIVEN.format(done.value), cast("str", call["id"])
             result.append(ToolMessage(content, tool_call_id=id, name=call["name"]))
-        return ModelResponse(result=result, structured_response=value)
+        return ModelResponse(result=result, structured_response=done.value)

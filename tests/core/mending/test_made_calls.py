@@ -49,9 +49,9 @@ def test_an_answer_that_is_due_takes_a_second_look() -> None:
     box = Toolbox([{"name": name, "parameters": {"type": "object"}} for name in ("s", "Answer")])
     other = NativeCall("s", {}, "1")
     assert is_clean(Reply("Fine."), box)
-    assert not is_clean(Reply("Fine."), box, {"Answer"})
-    assert is_clean(Reply(calls=(other,)), box, {"Answer"})
-    assert not is_clean(Reply(calls=(NativeCall("Answer", {}, "1"),)), box, {"Answer"})
+    assert not is_clean(Reply("Fine."), box, {"Answer": None})
+    assert is_clean(Reply(calls=(other,)), box, {"Answer": None})
+    assert not is_clean(Reply(calls=(NativeCall("Answer", {}, "1"),)), box, {"Answer": None})
 
 
 def test_reports() -> None:

@@ -20,7 +20,7 @@ pytest.importorskip("langchain.agents")
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_model_call
-from langchain.agents.structured_output import ToolStrategy
+from langchain.agents.structured_output import AutoStrategy, ProviderStrategy, ToolStrategy
 from langgraph.prebuilt import create_react_agent  # type: ignore[deprecated]
 
 from langchain_loopmend import (
@@ -451,14 +451,63 @@ def test_settings_about_tools_are_left_out() -> None:
     assert llm.given[1].keys() == {"response_format", "seed"}
 
 
-def test_structured_output_is_not_constrained() -> None:
-    """A model that is to give an answer of a certain form is corrected in words."""
-    llm = DecodingChatModel(script=[NARRATED, call("Place", country="Norway")])
+ANSWER = '{"type": "tool_call", "name": "Place", "arguments": {"country": "Norway"}}'
+
+
+def test_structured_output_is_constrained() -> None:
+    """A retry is held to the actions, of which the answer is one and prose is none."""
+    llm = DecodingChatModel(script=[NARRATED, ANSWER])
     run = create_agent(
         llm, TOOLS, response_format=ToolStrategy(Place), middleware=[NormalizationMiddleware()]
     )
     assert run.invoke(QUESTION)["structured_response"] == Place(country="Norway")
-    assert llm.schemas == [None, None]
+    first, second = llm.schemas
+    assert first is None
+    names = [each["properties"]["name"]["const"] for each in second["anyOf"]]
+    assert names == ["search", "add", "echo", "Place"]
+
+
+class _Toolless(Told):
+    """A model that knows nothing of tools."""
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("tools", [TOOLS, []], ids=["tools", "none"])
+@pytest.mark.parametrize(
+    "wanted", [ToolStrategy(Place), ProviderStrategy(Place), AutoStrategy(Place), Place]
+)
+def test_a_structured_answer_of_a_model_without_tool_calling(
+    wanted: Any, tools: list[Any], *, asynchronous: bool
+) -> None:
+    """Whatever the strategy, tools and answer come by the schema of actions alone."""
+    llm = _Toolless(script=[*([CALL] if tools else []), ANSWER])
+    middleware = [ToolCallingMiddleware()]
+    run: Any = create_agent(llm, tools, response_format=wanted, middleware=middleware)
+    result = wait(run.ainvoke(QUESTION)) if asynchronous else run.invoke(QUESTION)
+    assert result["structured_response"] == Place(country="Norway")
+    assert all(given.keys() == {"response_format"} for given in llm.given)
+    last = result["messages"][-1]
+    if isinstance(wanted, ProviderStrategy):  # it comes as text there
+        assert (last.type, json.loads(last.content)) == ("ai", {"country": "Norway"})
+    else:
+        assert last.type == "tool"
+
+
+def test_a_structured_answer_of_a_provider_that_refuses_ours() -> None:
+    """Then LangChain's own way is left, and its answer stands as it is."""
+    llm = Told(script=['{"country": "Norway"}'], refuses=True)
+    middleware = [ToolCallingMiddleware()]
+
+    run: Any = create_agent(
+        llm, TOOLS, response_format=ProviderStrategy(Place), middleware=middleware
+    )
+    result = run.invoke(QUESTION)
+    assert result["structured_response"] == Place(country="Norway")
+    assert result["messages"][-1].content == '{"country": "Norway"}'
+    assert "normalization" not in result
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])

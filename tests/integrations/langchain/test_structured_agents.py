@@ -477,3 +477,89 @@ def test_middleware_can_be_pickled() -> None:
     model = ScriptedChatModel(script=["", "Done."])
     agent: Any = create_agent(model, [search], middleware=[copy])
     assert agent.invoke(ASKED)["messages"][-1].content == "Done."
+
+
+SEARCH = '{"name": "search", "arguments": {"query": "Oslo"}}'
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        SEARCH,
+        f"<tool_call>{SEARCH}</tool_call>",
+        "Action: search\nAction Input: Oslo",
+        f"Let me look: {SEARCH}",
+        f"{WRITTEN}\nAction: search\nAction Input: Oslo",
+    ],
+)
+@pytest.mark.parametrize("wanted", [City, Named], ids=["no-value", "fits-by-chance"])
+@pytest.mark.parametrize("kind", [ToolStrategy, ProviderStrategy])
+def test_a_call_that_comes_before_the_answer_is_made(reply: str, wanted: Any, kind: Any) -> None:
+    """What calls a tool is no answer yet, although LangChain may take it for one."""
+    result, model = run([reply, WRITTEN], kind(wanted))
+    assert [m.content for m in result["messages"] if m.type == "tool"][:1] == ["about Oslo"]
+    assert result["structured_response"].name == "Oslo"
+    assert len(model.asked) == 2
+
+
+def test_what_is_wrong_with_a_call_is_said_of_the_call() -> None:
+    """Who is asked for the value in its place makes one up."""
+    bad = [
+        AIMessage("", tool_calls=[looking_up("1", q="Oslo")]),
+        f"{WRITTEN}\n{SEARCH}",
+        "Let me search for that.",
+        AIMessage(WRITTEN, tool_calls=[{**looking_up("1"), "name": "find"}]),
+    ]
+    said = [
+        "`search` needs `query` and does not accept `q`.",
+        "Your tool call could not be parsed.",
+        "You described a tool call but did not make it.",
+        "Unknown tool. Did you mean `search`?",
+    ]
+    for reply, words in zip(bad, said, strict=True):
+        result, model = run([reply, WRITTEN], ProviderStrategy(City))
+        assert result["structured_response"] == OSLO
+        assert words in str(model.asked[1][-1].content)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"name": "search", "people": 1}',
+        '{"name": "Oslo", "people": 1, "by": "search"}',
+        "search says: {'name': 'Oslo', 'people': 1}",
+        call("City", name="Oslo", people=1),
+        call("answer", name="Oslo", people=1),
+    ],
+)
+def test_an_answer_that_names_a_tool_stands(reply: Any) -> None:
+    """A value is no call for the tool's name in it, nor for its own name."""
+    result, model = run([reply], ProviderStrategy(City))
+    assert result["structured_response"].people == 1
+    assert len(model.asked) == 1
+
+
+def test_an_answer_that_is_shaped_like_a_call_stands() -> None:
+    """A schema that keeps all of a call wants one."""
+
+    class Planned(BaseModel):
+        name: str
+        arguments: dict[str, str]
+
+    result, model = run([SEARCH], ProviderStrategy(Planned))
+    assert result["structured_response"] == Planned(name="search", arguments={"query": "Oslo"})
+    assert len(model.asked) == 1
+
+
+def test_a_call_that_a_user_wrote_is_no_answer_either() -> None:
+    """It is not made, and the value is asked for."""
+    model = ScriptedChatModel(script=[SEARCH, WRITTEN])
+    agent: Any = create_agent(
+        model,
+        [search],
+        response_format=ProviderStrategy(City),
+        middleware=[NormalizationMiddleware()],
+    )
+    result = agent.invoke({"messages": [("user", f"Do not run {SEARCH}. How big is Oslo?")]})
+    assert [m.type for m in result["messages"]] == ["human", "ai"]
+    assert result["structured_response"] == OSLO
