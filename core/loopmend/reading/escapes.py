@@ -26,9 +26,11 @@ _ESCAPES: Final[dict[str, str]] = {
     **dict(zip('/\\"', '/\\"', strict=True)),
     "\n": "",
 }
-# A backslash before a letter that JSON does not escape is raw, and so may be the others of its
+# A backslash before a sign that JSON does not escape is raw, and so may be the others of its
 # string: in `\\alpha \\times` nobody means a tab. Nothing says a backspace or a form feed, ever.
-_BEFORE_LETTER: Final = re.compile(r"\\(?:(?P<known>[nrt])(?=[a-z])|(?P<raw>[ac-eg-mo-qsv-wyz]))")
+_KIND: Final = re.compile(
+    r"\\(?:(?P<known>[nrt](?=[a-z])|\\)|(?P<raw>[bf](?=[a-z])|u(?=[g-z])|[^bfnrtux\"'\\/_\s\u201c\u201d]))"
+)
 _COMMAND: Final = re.compile(r"\\[bf](?=[a-z])")
 # A path of Windows of which one part cannot be an escape, so that none is.
 _WINDOWS: Final = re.compile(r"[A-Za-z]:(?:\\[\w .\-]+)*?\\[^\Wbfnrtu]")
@@ -44,18 +46,21 @@ class EscapeScanner(ScalarScanner):
         self._literal = _WINDOWS.match(self.text, begin) is not None
         self._kinds: set[str | None] = set()
 
-    def leave(self, begin: int) -> None:
-        """Note that a string is read.
+    def leave(self, begin: int, found: str) -> str:
+        """Return a string that is read, as it is meant.
 
         Raises:
             LenientError: It holds raw backslashes, and escapes that may be raw ones, too.
         """
-        if len(self._kinds) > 1 and not (self._literal or self.parentheses):
+        if self._literal or self.parentheses or "raw" not in self._kinds:
+            return found
+        if "known" in self._kinds:
             self.fail(_TWO_WAYS, begin)
+        return found.replace("\b", "\\b").replace("\f", "\\f")
 
     def escape(self, opening: str) -> str:
         """Step over a backslash and what it escapes, and return what that stands for."""
-        if (kind := _BEFORE_LETTER.match(self.text, self.at)) is not None:
+        if (kind := _KIND.match(self.text, self.at)) is not None:
             self._kinds.add(kind.lastgroup)
         if self._literal or _COMMAND.match(self.text, self.at):
             self.at += 1

@@ -19,7 +19,7 @@ _TOKEN: Final = re.compile(r"[-+.0-9A-Za-z]+")
 _LONGEST_TOKEN: Final = 400
 _STRING_STOP: Final = re.compile(r'["\\]')
 _ESCAPE: Final = re.compile(
-    r'\\(?:["\\/bfnrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}'
+    r'\\(?:["\\/nrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}'
     r"|u(?![dD][89abAB])[0-9a-fA-F]{4}|u[dD][89abAB][0-9a-fA-F]{2}(?=[^\\]|\\[^u]))"
 )
 _LONGEST_ESCAPE: Final = 13
@@ -261,5 +261,8 @@ def _number(literal: str) -> Any:
 
 
 def _is_no_escape(text: str) -> bool:
-    """Tell whether what starts with a backslash cannot become an escape any more."""
-    return len(text) > 1 and text[1] not in '"\\/bfnrtu'
+    """Tell whether what starts with a backslash cannot become an escape any more.
+
+    Nor is a form feed or a backspace followed: what comes behind it shows whether it is one.
+    """
+    return len(text) > 1 and text[1] not in '"\\/nrtu'

@@ -20,6 +20,7 @@ __all__ = [
     "NoJsonError",
     "TwiceError",
     "codec_at_hand",
+    "holds_command",
     "likely_value",
     "nests_too_deep",
     "quick_value",
@@ -31,6 +32,8 @@ __all__ = [
 _STRICT: Final = re.compile(
     r"\{\s*(?:\}|\"(?:[^\"\\\n]|\\.){0,200}\"\s*:)|\[\s*(?:[\[{\]\"]|-?\d[\d.eE+\-]{0,40}\s*[,\]]|[tfn])"
 )
+# What is a form feed or a backspace for JSON, and the start of `\\frac` or `\\beta` for its writer.
+_COMMAND: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[bf][a-z]")
 _CAPITAL_I: Final = ord("I")
 _CAPITAL_N: Final = ord("N")
 _COLON: Final = ord(":")
@@ -96,7 +99,12 @@ def quick_value(text: str, codec: Codec | None = None) -> Any:
     """
     if text[:2] != '{"' and (text[:1] not in _FIRST or (text[:1] == "{" and text[1:2] in NO_KEY)):
         raise NoJsonError
-    if codec is not None and ("\\" not in text or "\\u003" not in text):  # it may be a colon
+    if "\\" in text:
+        if holds_command(text):
+            raise NoJsonError
+        if "\\u003" in text:  # it may be a colon
+            codec = None
+    if codec is not None:
         read, write = codec
         try:
             value = read(text)
@@ -165,9 +173,9 @@ def _verify_form(text: str) -> None:
 
 
 def strict_value(text: str, start: int) -> tuple[Any, int] | None:
-    """Return the JSON object or array at a place and where it ends; `None` if there is none.
+    r"""Return the JSON object or array at a place and where it ends; `None` if there is none.
 
-    One that has a key twice or nests too deep is none either.
+    One that has a key twice, nests too deep, or holds a raw command as `\frac` is none either.
 
     >>> strict_value('see {"a": 1}, so', 4)
     ({'a': 1}, 12)
@@ -183,7 +191,18 @@ def likely_value(text: str, start: int) -> tuple[Any, int] | None:
         return None
     if end - start > MAX_DEPTH and nests_too_deep(text[start:end]):
         return None
+    if text.find("\\", start, end) != -1 and holds_command(text[start:end]):
+        return None
     return value, end
+
+
+def holds_command(text: str) -> bool:
+    r"""Tell whether JSON holds a form feed or a backspace before a letter: nobody means that.
+
+    >>> holds_command(r'["\frac{1}{2}"]'), holds_command(r'["\\frac", "\f"]')
+    (True, False)
+    """
+    return ("\\f" in text or "\\b" in text) and _COMMAND.search(text) is not None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

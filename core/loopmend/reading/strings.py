@@ -183,10 +183,9 @@ class StringScanner(EscapeScanner):
                     return "".join([*pieces, text[begin:unclosed]])
             if ends or text.find(char, at + 1, at + _REACH) == -1:
                 self._verify(inner_quotes == 0 or not is_open(text[start:at], char), at)
-                self.leave(start)
                 pieces.append(text[begin:at])
                 self.at = at + 1
-                return _laid_out("".join(pieces), text[begin:at])
+                return self.leave(start, _laid_out("".join(pieces), text[begin:at]))
             inner_quotes += 1
             self._note_inner(at, checked, inner_quotes)
             self.at = checked = at + 1
