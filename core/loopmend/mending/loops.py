@@ -75,8 +75,8 @@ class LoopPolicy:
     A call is a repeat if its name, arguments and result are the same as last time. Any new call or
     result in between is progress: the count starts again. So polling counts only while nothing
     changes. Handing the work to the same agent again is a repeat, whatever the reason. A tool that
-    keeps failing counts even with other arguments, except for its first retry; looking up in between
-    what is known already does not end that.
+    keeps failing counts even with other arguments, except for its first retry, and even if what is
+    known already is looked up in between.
 
     >>> polls = [CallResult("status", {}, f"{percent} %") for percent in range(9)]
     >>> LoopPolicy().decide(polls)

@@ -18,7 +18,7 @@ _SHOWN: Final = re.compile(r"`|\"|[“„«「]|^[ \t]*>", re.MULTILINE)
 _STARTS: Final = re.compile(r"(?:\A|\n|[.!?;][ \t]|[\u3002\uff01\uff1f])\s*")
 _BETWEEN: Final = re.compile(r"[\s,;&+/]*(?=@)")
 _WORD: Final = re.compile(r"\w")
-# A name goes on in a mail address, a host or a possessive; before a question mark it is asked about.
+# A name goes on in a mail address, a host or a possessive; a question mark asks about it.
 _GOES_ON: Final = r"\w|[@.'\u2019/-]\w|\s{0,3}[?\uff1f\u061f]"
 _MORE: Final = re.compile(_GOES_ON)
 _SOMEBODY: Final = re.compile(rf"@\w[\w-]{{0,98}}(?!{_GOES_ON})")
