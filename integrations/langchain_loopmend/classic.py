@@ -299,7 +299,7 @@ def _guarded(policy: LoopPolicy, steps: Steps, given: dict[str, Any]) -> Steps |
     label = _ANSWER_LABEL if _writes_labels(steps) else ""
     decision = policy.decide(_calls(steps), _question(given), answer_label=label)
     if isinstance(decision, Stop):
-        return _ended(decision.content, StopReason.MAX_ITERATIONS.value)
+        return _ended(decision.content, decision.reason)
     if isinstance(decision, Nudge):
         return _told(steps, decision.content)
     return steps

@@ -60,6 +60,8 @@ class Stop:
     content: str
     """What to tell the user."""
     kind: LoopKind = "repeat"
+    reason: str = "blocked"
+    """Why the run ended, as a `StopReason`: mark the answer with it. Your policy is no cap."""
 
 
 LoopDecision = Union[GoOn, Nudge, Stop]
@@ -73,7 +75,8 @@ class LoopPolicy:
     A call is a repeat if its name, arguments and result are the same as last time. Any new call or
     result in between is progress: the count starts again. So polling counts only while nothing
     changes. Handing the work to the same agent again is a repeat, whatever the reason. A tool that
-    keeps failing counts even with other arguments, except for its first retry.
+    keeps failing counts even with other arguments, except for its first retry, and even if what is
+    known already is looked up in between.
 
     >>> polls = [CallResult("status", {}, f"{percent} %") for percent in range(9)]
     >>> LoopPolicy().decide(polls)
@@ -150,12 +153,18 @@ def _repeats(recent: Sequence[CallResult]) -> int:
 
 
 def _failures(recent: Sequence[CallResult]) -> int:
-    """Count the failures of the last tool since any tool did what was asked."""
+    """Count the failures of the last tool since any tool told something new."""
+    last = recent[-1]
+    if not last.fails():
+        return 0
+    known: set[tuple[str, ...]] = set()
     count = 0
-    for call in reversed(recent):
-        if not call.fails():
-            break
-        count += call.name == recent[-1].name
+    for call in recent:
+        if call.fails():
+            count += call.name == last.name
+        elif (told := (*call.call(), call.outcome())) not in known:
+            known.add(told)
+            count = 0
     return count
 
 

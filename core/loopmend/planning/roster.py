@@ -17,8 +17,11 @@ _LONGEST_NAME: Final = 100
 _SHOWN: Final = re.compile(r"`|\"|[“„«「]|^[ \t]*>", re.MULTILINE)
 _STARTS: Final = re.compile(r"(?:\A|\n|[.!?;][ \t]|[\u3002\uff01\uff1f])\s*")
 _BETWEEN: Final = re.compile(r"[\s,;&+/]*(?=@)")
-_SOMEBODY: Final = re.compile(r"@\w{1,99}")
 _WORD: Final = re.compile(r"\w")
+# A name goes on in a mail address, a host or a possessive; a question mark asks about it.
+_GOES_ON: Final = r"\w|[@.'\u2019/-]\w|\s{0,3}[?\uff1f\u061f]"
+_MORE: Final = re.compile(_GOES_ON)
+_SOMEBODY: Final = re.compile(rf"@\w[\w-]{{0,98}}(?!{_GOES_ON})")
 _AFTER_NAME: Final = re.compile(r"\s{0,3}[,:\uff0c\uff1a]")
 # An ordinary word has no such joints: "report_writer", "math-bot", "ResearchAgent", "agent2".
 _JOINT: Final = re.compile(r"\w[_\-]\w|[a-z][A-Z0-9]|[A-Z]{2}[a-z]")
@@ -127,6 +130,6 @@ class _Names:
         """Return the longest name that stands at a place and ends there."""
         for length in self._lengths:
             name = self._names.get(text[at : at + length].lower())
-            if name is not None and not _WORD.match(text, at + length):
+            if name is not None and not _MORE.match(text, at + length):
                 return name
         return ""

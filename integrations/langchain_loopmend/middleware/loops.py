@@ -130,7 +130,7 @@ class LoopGuardMiddleware(ModelCallMiddleware[LoopGuardState]):
         is_last = self._answers and is_last_round(pace)
         decision = self._policy.decide(calls, asked)
         if isinstance(decision, Stop):
-            answer = ended_by(StopReason.MAX_ITERATIONS, decision.content)
+            answer = ended_by(StopReason(decision.reason), decision.content)
             return ModelResponse(result=[answer])
         told = decision.content if isinstance(decision, Nudge) else None
         if calls and is_last:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopmend import LoopPolicy
+from loopmend import LoopPolicy, StopReason
 from loopmend.mending import CallResult, GoOn, Nudge, Stop
 from tests.core.strategies import json_values
 
@@ -167,6 +167,27 @@ def test_a_tool_that_keeps_failing_in_other_words() -> None:
         "Stopped: sql failed 7 times in a row: OperationalError: no such column 6. "
         "Results so far: tables(): users"
     )
+
+
+def test_looking_up_what_is_known_does_not_end_a_streak() -> None:
+    """A query that keeps failing counts, whatever else is asked for again in between."""
+    schema = CallResult("schema", {}, "orders(id, total)")
+    failing = [CallResult("sql", f"select {n}", "OperationalError: locked") for n in range(4)]
+    calls = [each for query in failing for each in (query, schema)]
+    assert isinstance(LoopPolicy().decide(calls[:5]), GoOn)
+    told = LoopPolicy().decide(calls[:7])
+    assert isinstance(told, Nudge)
+    assert (told.kind, told.repeats) == ("failing", 2)
+    news = [CallResult("schema", {}, f"orders({n})") for n in range(3)]
+    calls = [each for pair in zip(failing, [*news, schema], strict=True) for each in pair]
+    assert isinstance(LoopPolicy().decide(calls[:7]), GoOn)
+
+
+def test_a_policy_is_no_cap() -> None:
+    """What a policy stopped is marked as stopped from outside, in every framework."""
+    stopped = LoopPolicy(stop_after=2).decide([A] * 2)
+    assert isinstance(stopped, Stop)
+    assert stopped.reason == StopReason.BLOCKED.value
 
 
 def test_what_ends_a_streak() -> None:

@@ -34,6 +34,8 @@ MEASURING = 3  # times as long while coverage is measured, or on a slow machine
         ("@writer a poem about Oslo", ["writer"]),
         ("  @Writer, please: a poem", ["writer"]),
         ("@writer", ["writer"]),
+        ("@writer. A poem.", ["writer"]),
+        ("@writer - a poem?", ["writer"]),
         ("@data agent, look at this", ["data"]),
         ("@travel agent book it", ["travel agent"]),
         ("@math-bot 2+2?", ["math-bot"]),
@@ -86,14 +88,25 @@ def test_addresses(text: str, names: list[str]) -> None:
         "```\n@writer\n```",
         "`@writer`",
         "Translate:\n@writer please do it",
+        "@writer@example.com is my address",
+        "@writer.org is down",
+        "@tax.example.com is down",
+        "@writer's last poem was bad. Fix it.",
+        "@writer’s last poem was bad.",
+        "@writer/poem is a branch",
+        "@writer? Who is that?",
+        "@tax-agent ? Who is that?",
+        "@writer？誰ですか",
     ],
 )
 def test_what_is_left_to_the_model(text: str) -> None:
-    """A name anywhere else may be denied, conditional, quoted, or an ordinary word."""
+    """A name elsewhere may be denied, conditional, quoted, part of something, or a word."""
     assert match_specialists(text, TEAM) == RosterMatch()
 
 
-@pytest.mark.parametrize("text", ["@tax file my return", "@writers write", "@dataset clean it"])
+@pytest.mark.parametrize(
+    "text", ["@tax file my return", "@tax-agent file it", "@writers write", "@dataset clean it"]
+)
 def test_somebody_who_is_not_there(text: str) -> None:
     """An address is one though nobody of that name is on the roster; parts of words are no name."""
     assert match_specialists(text, TEAM) == RosterMatch(explicit=True)

@@ -382,7 +382,7 @@ def test_a_stop_says_that_it_is_one() -> None:
     agent: Any = with_loop_guard(RunnablePassthrough(), warn_after=2, stop_after=3)
     stop = agent.plan(steps)
     assert isinstance(stop, LoopStop)
-    assert stop.reason == stop.return_values["loopmend_ended"] == "max_iterations"
+    assert stop.reason == stop.return_values["loopmend_ended"] == "blocked"
     assert dumpd(stop)["type"] == "not_implemented"
     assert agent.plan([]) == {"intermediate_steps": []}
 

@@ -57,7 +57,7 @@ def test_loop_guard(*, asynchronous: bool) -> None:
     assert result["messages"][-1].content == (
         "Stopped: look was called 6 times with the same arguments and the same result: nothing"
     )
-    assert result["messages"][-1].response_metadata == {ENDED: "max_iterations"}
+    assert result["messages"][-1].response_metadata == {ENDED: "blocked"}
     assert len(llm.asked) == 6
     nudged = [str(asked[-1].content)[:24] for asked in llm.asked if asked[-1].type == "human"]
     assert nudged == ["Where is Oslo?", *(f"You called look {n} times " for n in (2, 3, 4, 5))]
