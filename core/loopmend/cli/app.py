@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from enum import Enum
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import Annotated, Any, Optional
 
 from loopmend._extras import require_extra
 
@@ -30,6 +29,19 @@ from loopmend.cli.inputs import (
     source_of,
     unknown_keys,
 )
+from loopmend.cli.options import (
+    FailOn,
+    Finish,
+    Format,
+    FormatOption,
+    Handover,
+    Jobs,
+    MostSteps,
+    NoRedact,
+    Paths,
+    Tools,
+    file_option,
+)
 from loopmend.cli.outputs import outputs_of
 from loopmend.cli.reading import Wanted, chosen
 from loopmend.cli.tables import (
@@ -44,7 +56,6 @@ from loopmend.cli.tables import (
     turn_view,
 )
 from loopmend.rendering.html import visible
-from loopmend.traces.readers.formats import FORMATS
 from loopmend.traces.readers.loading import load_traces
 from loopmend.traces.redaction import Redactor, redact_secrets
 from loopmend.traces.report import classify_trace
@@ -59,55 +70,6 @@ app = typer.Typer(
     help="Say why agents' runs failed, from recorded runs and without a model.",
     epilog="Exit codes: 0 success, 1 --fail-on matched, 2 wrong usage, 3 nothing could be read.",
 )
-
-if TYPE_CHECKING:
-
-    class Format(str, Enum):
-        """One of the formats that are known."""
-else:
-    Format = Enum("Format", {name: name for name in FORMATS}, type=str)
-
-Paths = Annotated[
-    list[str], typer.Argument(help="Files, folders, patterns, or - for standard input.")
-]
-FormatOption = Annotated[
-    Optional[Format],  # noqa: UP045 - typer reads it at run time, on Python 3.10 too
-    typer.Option("--format", help="The format, if the content does not reveal it."),
-]
-Tools = Annotated[
-    Optional[list[str]],  # noqa: UP045
-    typer.Option("--tool", help="An available tool's name; repeat the option for more."),
-]
-Finish = Annotated[
-    Optional[list[str]],  # noqa: UP045
-    typer.Option(help="A call that ends a run with an answer, such as 'click[Buy Now]'."),
-]
-Handover = Annotated[
-    Optional[list[str]],  # noqa: UP045
-    typer.Option(help="A call that hands the run to somebody else."),
-]
-MostSteps = Annotated[
-    Optional[int],  # noqa: UP045
-    typer.Option("--max-iterations", min=0, help="The limit of steps, if the record has none."),
-]
-Jobs = Annotated[
-    Optional[int],  # noqa: UP045
-    typer.Option(min=1, help="Number of processes (default: one per core)."),
-]
-FailOn = Annotated[
-    Optional[list[str]],  # noqa: UP045
-    typer.Option(
-        help="Exit with 1 if a run has this: a severity (error, warning, info) or worse, a verdict "
-        "such as failed, a stop reason, or 'skipped' for unreadable parts. Repeat it for more."
-    ),
-]
-
-
-NoRedact = Annotated[bool, typer.Option("--no-redact", help="Do not redact keys and passwords.")]
-
-
-def _file(what: str, where: str = "a file, or - for standard output") -> Any:
-    return typer.Option(metavar="FILE", help=f"Write {what} to {where}.")
 
 
 @app.callback(invoke_without_command=True)
@@ -161,11 +123,11 @@ def triage(  # noqa: PLR0913, PLR0917 - a command has options
     finish: Finish = None,
     handover: Handover = None,
     max_iterations: MostSteps = None,
-    json: Annotated[Optional[str], _file("all runs as JSON")] = None,  # noqa: UP045
-    jsonl: Annotated[Optional[str], _file("one JSON line per run")] = None,  # noqa: UP045
-    html: Annotated[Optional[str], _file("the report page", "a file")] = None,  # noqa: UP045
-    sarif: Annotated[Optional[str], _file("findings as SARIF")] = None,  # noqa: UP045
-    junit: Annotated[Optional[str], _file("runs as JUnit test cases")] = None,  # noqa: UP045
+    json: Annotated[Optional[str], file_option("all runs as JSON")] = None,  # noqa: UP045
+    jsonl: Annotated[Optional[str], file_option("one JSON line per run")] = None,  # noqa: UP045
+    html: Annotated[Optional[str], file_option("the report page", "a file")] = None,  # noqa: UP045
+    sarif: Annotated[Optional[str], file_option("findings as SARIF")] = None,  # noqa: UP045
+    junit: Annotated[Optional[str], file_option("runs as JUnit test cases")] = None,  # noqa: UP045
     fail_on: FailOn = None,
     jobs: Jobs = None,
     no_redact: NoRedact = False,  # noqa: FBT002
@@ -218,8 +180,15 @@ def _print(collected: Collected, format: str | None, *, stderr: bool) -> None:
 
 @app.command()
 def show(  # noqa: PLR0913, PLR0917 - a command has options
-    trace: Annotated[str, typer.Argument(help="A file with one or more runs, or -.")],
-    run: Annotated[str, typer.Option(help="The run's number in the file, or its id.")] = "1",
+    trace: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A file with one or more runs, or - for standard input."
+        ),
+    ],
+    run: Annotated[
+        str, typer.Option(metavar="N", help="The run's number in the file, or its id.")
+    ] = "1",
     format: FormatOption = None,
     tool: Tools = None,
     finish: Finish = None,
@@ -250,21 +219,31 @@ def show(  # noqa: PLR0913, PLR0917 - a command has options
 
 @app.command()
 def diff(  # noqa: PLR0913, PLR0917 - a command has options
-    before: Annotated[str, typer.Argument(help="The earlier runs: a file, folder or pattern.")],
-    after: Annotated[str, typer.Argument(help="The later runs.")],
+    before: Annotated[
+        str, typer.Argument(metavar="BEFORE", help="The earlier runs: a file, folder or pattern.")
+    ],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="The later runs.")],
     format: FormatOption = None,
     tool: Tools = None,
     finish: Finish = None,
     handover: Handover = None,
     max_iterations: MostSteps = None,
-    confidence: Annotated[float, typer.Option(min=0.5, max=0.9999)] = 0.95,
+    confidence: Annotated[
+        float,
+        typer.Option(
+            min=0.5,
+            max=0.9999,
+            metavar="SHARE",
+            help="How sure a change must be to count, from 0.5 to 0.9999.",
+        ),
+    ] = 0.95,
     fail_on: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(metavar="rise", help="'rise': exit with 1 if errors or warnings rose."),
     ] = None,
     jobs: Jobs = None,
 ) -> None:
-    """Compare two sets of runs: which findings became more or less frequent."""
+    """Compare two sets of runs: which findings became more frequent, which less."""
     if fail_on not in (None, "rise"):
         stop("--fail-on takes 'rise'", WRONG)
     wanted = _wanted(format, tool, finish, handover, max_iterations)
@@ -292,7 +271,12 @@ def diff(  # noqa: PLR0913, PLR0917 - a command has options
 
 @app.command()
 def read(
-    file: Annotated[str, typer.Argument(help="A file with a model's reply, or -.")] = STDIN,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A file with a model's reply, or - for standard input."
+        ),
+    ] = STDIN,
     tool: Tools = None,
     json: Annotated[bool, typer.Option("--json", help="Print the turn as JSON.")] = False,  # noqa: FBT002
 ) -> None:
@@ -313,7 +297,12 @@ def read(
 
 @app.command()
 def plan(
-    state: Annotated[str, typer.Argument(help="A file with a TaskStateInput as JSON, or -.")],
+    state: Annotated[
+        str,
+        typer.Argument(
+            metavar="STATE", help="A file with a TaskStateInput as JSON, or - for standard input."
+        ),
+    ],
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,  # noqa: FBT002
 ) -> None:
     """Plan what an agent should do next."""

@@ -15,20 +15,23 @@ __all__ = ["batch"]
 
 def batch(
     source: Annotated[
-        list[str], typer.Argument(help="Parquet files: paths, patterns, addresses such as s3://…")
+        list[str],
+        typer.Argument(
+            metavar="SPANS", help="Parquet files: paths, patterns, addresses such as s3://…"
+        ),
     ],
     out: Annotated[str, typer.Option(metavar="FOLDER", help="A folder for the Parquet output.")],
     ray: Annotated[
         Optional[str], typer.Option(metavar="ADDRESS", help="A Ray cluster to run on.")  # noqa: UP045 - typer reads it
     ] = None,
     slices: Annotated[
-        int, typer.Option(min=1, help="Number of parts to divide the runs into.")
+        int, typer.Option(min=1, metavar="N", help="Number of parts to divide the runs into.")
     ] = 1,
     trace_id: Annotated[
         Optional[str], typer.Option(metavar="COLUMN", help="The column with the run id.")  # noqa: UP045
     ] = None,
 ) -> None:
-    """Classify runs whose spans are rows of Parquet; started again, it goes on where it stopped."""
+    """Classify span rows in Parquet. If it was stopped, start it again: it goes on from there."""
     from loopmend.batch import classify_spans
 
     try:

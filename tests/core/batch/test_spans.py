@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -89,14 +89,7 @@ def test_daft_is_given_a_moment_at_the_end(monkeypatch: pytest.MonkeyPatch, tmp_
 
 def test_without_daft(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without Daft, one sentence names the extra."""
-    real = builtins.__import__
-
-    def refuse(name: str, *args: Any, **more: Any) -> Any:
-        if name == "daft":
-            raise ImportError(name)
-        return real(name, *args, **more)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, "daft", None)
     with pytest.raises(ImportError, match=r"loopmend\[batch\]"):
         classify_spans("x.parquet", tmp_path)
 

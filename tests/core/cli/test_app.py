@@ -411,8 +411,8 @@ def test_a_missing_extra_is_one_sentence(module: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        f"`loopmend` needs `{module}`, which is not installed. "
-        'Install it with: pip install "loopmend[cli]"\n'
+        f"`loopmend` needs `{module}`, which is not installed. It comes with the extra `cli`: "
+        'pip install "loopmend[cli]", or ".[cli]" in a clone\n'
     )
 
 
