@@ -137,7 +137,7 @@ class Exchange:
     def put(self, step: Ask) -> Any:
         """Return what to ask."""
         if step.schema is not None and self.mending.wanted is None:
-            return constrained_to(as_messages(self.input), step, self.mending.tools)
+            return constrained_to(as_messages(self.input), step, self.mending.offered)
         if not step.messages:
             return self.input
         if self._speaks_text:  # a model of plain text knows no roles

@@ -219,7 +219,7 @@ class ModelExchange(Exchange):
         if step.schema is None:
             return request.override(messages=[*request.messages, *messages_of(step.messages)])
         told = [] if request.system_message is None else [request.system_message]
-        system, *rest = constrained_to([*told, *request.messages], step, self._tools())
+        system, *rest = constrained_to([*told, *request.messages], step, self.mending.offered)
         settings = {**request.model_settings, **decoding_arguments(self.llm, step.schema)}
         return request.override(
             system_message=system, messages=rest, model_settings=settings, decodes=True
