@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableSerializable
 from pydantic import ConfigDict, Field, SkipValidation
 from typing_extensions import override
@@ -74,6 +75,8 @@ class Exchange:
         self._passed = passed or {}
         self._streaming = streaming
         self._retry_llm = retry_llm
+        self.heard: list[AIMessage] = []
+        """The refused replies."""
         self.config = self._tagged(0)
         """How to run what belongs to the latest attempt, tagged with its number."""
 
@@ -98,6 +101,16 @@ class Exchange:
                     refuses = None
                 step = await self.judge(reply)
         return step
+
+    def message(self) -> AIMessage | None:
+        """Return the latest reply, if it is a message of a model."""
+        return self.reply if isinstance(self.reply, AIMessage) else None
+
+    def told(self, step: Ask) -> list[BaseMessage]:
+        """Return what to add to the conversation; refused replies in it keep their blocks."""
+        if (message := self.message()) is not None:
+            self.heard.append(message)
+        return messages_of(step.messages, self.heard)
 
     async def ask(self, step: Ask) -> Any:
         """Ask the model; what it streams is put together."""
@@ -137,13 +150,13 @@ class Exchange:
     def put(self, step: Ask) -> Any:
         """Return what to ask."""
         if step.schema is not None and self.mending.wanted is None:
-            return constrained_to(as_messages(self.input), step, self.mending.tools)
+            return constrained_to(as_messages(self.input), step, self.mending.offered)
         if not step.messages:
             return self.input
         if self._speaks_text:  # a model of plain text knows no roles
             added = "".join(f"\n\n{message.content}" for message in step.messages)
             return f"{as_text(self.input)}{added}\n\n"
-        return [*as_messages(self.input), *messages_of(step.messages)]
+        return [*as_messages(self.input), *self.told(step)]
 
     async def judge(self, reply: Any) -> Any:
         """Say what to do about a reply."""

@@ -56,7 +56,8 @@ ENDED: Final = "loopmend_ended"
 _BESIDE: Final = ("audio", "refusal")
 _RAW_CALLS: Final = frozenset({"tool_calls", "function_call"})
 _CALL_BLOCKS: Final = frozenset({"tool_use", "function_call", "tool_call", "invalid_tool_call"})
-_TEXTUAL: Final = frozenset({"text", "reasoning", "thinking", "redacted_thinking", "tool_use"})
+# What a conversation of words and calls says or loses nothing by.
+_TEXTUAL: Final = _CALL_BLOCKS | {"text", "reasoning", "thinking", "redacted_thinking"}
 
 
 def text_of(message: Any) -> str:
@@ -151,16 +152,22 @@ def constrained_to(messages: Iterable[BaseMessage], step: Ask, tools: Any) -> li
     return messages_of(constrained([*core_messages(messages), *step.messages], tools))
 
 
-def messages_of(messages: Iterable[Message]) -> list[BaseMessage]:
-    """Return the core's messages as LangChain's."""
-    return [_message(message) for message in messages]
+def messages_of(messages: Iterable[Message], heard: Sequence[AIMessage] = ()) -> list[BaseMessage]:
+    """Return the core's messages as LangChain's; replies that were heard keep their blocks.
+
+    Providers insist on a model's thoughts beside its calls.
+    """
+    blocks = {text_of(reply): reply for reply in heard if isinstance(reply.content, list)}
+    return [_message(message, blocks) for message in messages]
 
 
-def _message(message: Message) -> BaseMessage:
+def _message(message: Message, blocks: dict[str, AIMessage]) -> BaseMessage:
     if message.role == "tool":
         return ToolMessage(message.content, tool_call_id=str(message.call_id), status="error")
     if message.role == "assistant":
-        return AIMessage(message.content, tool_calls=_tool_calls(message.calls))
+        calls = _tool_calls(message.calls)
+        known = blocks.get(message.content)
+        return with_calls(known, calls) if known else AIMessage(message.content, tool_calls=calls)
     return (SystemMessage if message.role == "system" else HumanMessage)(message.content)
 
 
@@ -221,8 +228,7 @@ def mended(reply: AIMessage, done: Done) -> AIMessage:
     """Return the reply that a verdict stands for; the reply itself if it is right."""
     if done.calls is None and done.content is None:
         return reply
-    content = reply.content if done.content is None else done.content
-    return with_calls(reply, content, _tool_calls(done.calls or ()))
+    return with_calls(reply, _tool_calls(done.calls or ()), done.content)
 
 
 def settled(
@@ -237,7 +243,7 @@ def settled(
     """
     made = reply is None or reply.tool_calls or reply.invalid_tool_calls
     if reply is None or made or text_of(reply).strip() != gave_up.answer:
-        reply = with_calls(reply or AIMessage(""), gave_up.answer, [])
+        reply = with_calls(reply or AIMessage(""), [], gave_up.answer)
     metadata = {**reply.response_metadata, ENDED: StopReason.PARSE_FAIL.value}
     marked = reply.model_copy(update={"response_metadata": metadata})
     chosen = gave_up.concluded(on_failure, marked, error)
@@ -254,14 +260,20 @@ def ended_by(reason: StopReason, answer: str) -> AIMessage:
 
 def without_calls(reply: AIMessage) -> AIMessage:
     """Return a reply with all it holds but its calls."""
-    return with_calls(reply, reply.content, [])
+    return with_calls(reply, [])
 
 
-def with_calls(reply: AIMessage, content: Any, calls: list[Any]) -> AIMessage:
-    """Return the reply with other calls, and without what the provider wrote about the old ones."""
+def with_calls(reply: AIMessage, calls: list[Any], text: str | None = None) -> AIMessage:
+    """Return the reply with other calls, and without what the provider wrote about the old ones.
+
+    Args:
+        reply: The reply.
+        calls: The calls.
+        text: What to say instead; thoughts and whatever else it holds in blocks stay.
+    """
     kept = {k: v for k, v in reply.additional_kwargs.items() if k not in _RAW_CALLS}
     return AIMessage(
-        content=_without_blocks(content),
+        content=_saying(reply.content, text),
         tool_calls=calls,
         additional_kwargs=kept,
         response_metadata=reply.response_metadata,
@@ -271,11 +283,16 @@ def with_calls(reply: AIMessage, content: Any, calls: list[Any]) -> AIMessage:
     )
 
 
-def _without_blocks(content: Any) -> Any:
+def _saying(content: Any, text: str | None) -> Any:
     """Leave out what a provider wrote about calls in the content itself; LangChain adds it anew."""
     if not isinstance(content, list):
-        return content
-    return [b for b in content if not isinstance(b, dict) or b.get("type") not in _CALL_BLOCKS]
+        return content if text is None else text
+    kinds = [block.get("type") if isinstance(block, dict) else "text" for block in content]
+    kept = [b for b, kind in zip(content, kinds, strict=True) if kind not in _CALL_BLOCKS]
+    if text is None:
+        return kept
+    others = [b for b in kept if isinstance(b, dict) and b.get("type") != "text"]
+    return [*others, {"type": "text", "text": text}] if others and text else others or text
 
 
 def as_messages(input: LanguageModelInput) -> list[BaseMessage]:

@@ -153,7 +153,7 @@ class Exchange:
             return whole, {}
         if self._values is None:
             told = [*core_messages(self._messages), *step.messages]
-            whole = chat_messages(constrained(told, self._mending.tools))
+            whole = chat_messages(constrained(told, self._mending.offered))
         return whole, decoding_arguments(self._llm, step.schema) or {}
 
     def judge(self, reply: Reply) -> Verdict:

@@ -35,7 +35,7 @@ from loopmend.mending.value_replies import calls_first, read_value_reply
 from loopmend.reading.json_reading import JsonReading
 from loopmend.reading.response import is_unusual
 from loopmend.reading.schema import Schema, schema_of
-from loopmend.reading.tools import Tools, toolbox_of
+from loopmend.reading.tools import Toolbox, Tools, toolbox_of
 from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig, Turn
 
 __all__ = ["Mending"]
@@ -147,8 +147,9 @@ class Mending:
         names = () if self.tools is None else self.tools.tools
         self._quotations = Quotations(question, names, conversation, self.form)
         if self.wanted is None:
-            # Who may only call or answer under a schema would call what the user wants to see.
-            self.can_constrain = self.can_constrain and not (holds_more or self._quotations.wanted)
+            # Who may call under a schema would call what the user wants to see.
+            hides = holds_more or (self._quotations.wanted and self.policy.constrain != "always")
+            self.can_constrain = self.can_constrain and not hides
         self._constraining = self.policy.constrain == "always" and self.can_constrain
         return Ask(schema=self._schema())
 
@@ -167,6 +168,14 @@ class Mending:
         if isinstance(step, Done) and not self._may_answer:
             return self._answered(reply, step, words)
         return step
+
+    @property
+    def offered(self) -> Toolbox | None:
+        """The tools that a schema of actions offers: none that the user forbids or wants to see."""
+        known = {} if self.tools is None else self.tools.tools
+        banned = set(known) if self._quotations.wanted else self._quotations.forbidden
+        kept = [spec for name, spec in known.items() if name not in banned or name in self._answers]
+        return self.tools if len(kept) == len(known) else Toolbox(kept)
 
     def accept(self, turn: Turn | None = None) -> Done:
         """Use a reply as it is, because your own parser accepts it or nothing is wrong with it."""
@@ -193,7 +202,8 @@ class Mending:
         failure = turn.failure
         if failure is not None and failure.pattern not in self.policy.patterns:
             return self.accept()
-        if self._held(reply, turn):  # asking again would push the model to make that call
+        # Asking again would push the model to make that call.
+        if self._quotations.answer(reply, turn, decodes=self._constraining):
             held = Turn((FinalAnswer(reply.text),))
             return self.accept(held) if self.wanted is None else self._valued(reply)
         if failure is None:
@@ -217,16 +227,6 @@ class Mending:
             return self.refuse(reply, failure)
         done = self.accept(found.turn)
         return replace(done, calls=found.calls, content=found.content, reading=found.reading)
-
-    def _held(self, reply: Reply, turn: Turn) -> bool:
-        """Tell whether a written call is the answer: the user wants to see it, or it is quoted."""
-        decoded = "contract" if self._constraining else "native"
-        called = self.form == "native" and (reply.calls or reply.broken_calls)
-        if called or reply.error or turn.dialect in ("native", decoded):
-            return False
-        if self.form == "native" and turn.failure is not None and self._quotations.wanted:
-            return turn.failure.pattern is not FailurePattern.EMPTY
-        return self._quotations.hold(turn, reply.text)
 
     def _is_silent(self, failure: Failure) -> bool:
         """Tell whether a model says nothing of a tool's result, and was not asked for more yet."""
@@ -331,7 +331,7 @@ class Mending:
             return None
         if self.wanted is not None:
             return value_schema(self.wanted)
-        return action_schema(self.tools, answer=self._may_answer, ask_user=False)
+        return action_schema(self.offered, answer=self._may_answer, ask_user=False)
 
     def _again(self, told: tuple[Message, ...], failure: Failure, words: str | None) -> Ask:
         retry = Retry(self._attempt, failure.pattern.value, failure.message, words)

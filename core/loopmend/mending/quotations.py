@@ -11,8 +11,9 @@ from typing import Any, Final
 from loopmend._repr import written
 from loopmend.contracts.actions import ToolCall
 from loopmend.mending.corrections import Form
-from loopmend.mending.messages import Message
-from loopmend.reading.turn import Turn
+from loopmend.mending.messages import Message, Reply
+from loopmend.mending.prohibitions import forbidden_in
+from loopmend.reading.turn import FailurePattern, Turn
 
 __all__ = ["Quotations", "asks_to_see"]
 
@@ -113,6 +114,45 @@ class Quotations:
         """Whether the user asks to see a call."""
         return asks_to_see(self.question, self.tools)
 
+    @cached_property
+    def forbidden(self) -> frozenset[str]:
+        """The tools that the user forbids by name."""
+        self.conversation = tuple(self.conversation)  # it may be an iterator
+        users = [each.content for each in reversed(self.conversation) if each.role == "user"]
+        return forbidden_in([self.question, *users], self.tools)
+
+    def answer(self, reply: Reply, turn: Turn, *, decodes: bool) -> bool:
+        """Tell whether a call that a reply writes is the answer: it is not made, nor asked for.
+
+        Args:
+            reply: The reply.
+            turn: What the reader made of it.
+            decodes: Whether the provider decodes by the schema of actions.
+        """
+        called = self.form == "native" and (reply.calls or reply.broken_calls)
+        if called or reply.error or turn.dialect == "native":
+            return False
+        if self._forbids(turn):
+            return True
+        if decodes and turn.dialect == "contract":
+            return False
+        if self.form == "native" and turn.failure is not None and self.wanted:
+            return turn.failure.pattern is not FailurePattern.EMPTY
+        return self.hold(turn, reply.text)
+
+    def _forbids(self, turn: Turn) -> bool:
+        """Tell whether a turn is about a tool that the user forbids by name."""
+        failure = turn.failure
+        named = {call.name for call in turn.calls} | ({failure.tool} if failure else set())
+        if not named or _OWN[self.form] is None or self._prompted(turn):
+            return False
+        return not self.forbidden.isdisjoint(named)
+
+    def _prompted(self, turn: Turn) -> bool:
+        """Tell whether a call is in the form that the prompt asks for."""
+        own = _OWN[self.form] or ()
+        return bool(own) and (turn.dialect in own or _PROMPT.search(self.question) is not None)
+
     def hold(self, turn: Turn, text: str = "") -> bool:
         """Tell whether a turn has a call to look at: of any user's wish, or somebody else's words.
 
@@ -125,8 +165,7 @@ class Quotations:
         own = _OWN[self.form]
         if not calls or own is None:
             return False
-        prompted = own and (turn.dialect in own or _PROMPT.search(self.question) is not None)
-        if self.wanted and not prompted:
+        if self.wanted and not self._prompted(turn):
             return True
         written = _bare(text[slice(*(turn.failure or turn).span)])
         if own:
@@ -136,7 +175,7 @@ class Quotations:
 
     def _told(self) -> Iterator[tuple[Message, str | None]]:
         """Yield what somebody else said, each with the tool that it is a result of."""
-        self.conversation = tuple(self.conversation)  # it may be an iterator
+        self.conversation = tuple(self.conversation)
         made: dict[str | None, str] = {}
         for message in self.conversation:
             if message.role == "assistant":

@@ -20,7 +20,6 @@ from langchain_loopmend.messages import (
     asked_of,
     constrained_to,
     mended,
-    messages_of,
     reply_of,
     settled,
 )
@@ -115,6 +114,7 @@ class ModelExchange(Exchange):
     ) -> None:
         self.llm = request.model
         self.waits = waits
+        self.heard = []
         self._setup = setup
         self._handler = handler
         if request.response_format is not None:
@@ -217,18 +217,22 @@ class ModelExchange(Exchange):
     def put(self, step: Ask) -> Any:
         request: Any = self._request
         if step.schema is None:
-            return request.override(messages=[*request.messages, *messages_of(step.messages)])
+            return request.override(messages=[*request.messages, *self.told(step)])
         told = [] if request.system_message is None else [request.system_message]
-        system, *rest = constrained_to([*told, *request.messages], step, self._tools())
+        system, *rest = constrained_to([*told, *request.messages], step, self.mending.offered)
         settings = {**request.model_settings, **decoding_arguments(self.llm, step.schema)}
         return request.override(
             system_message=system, messages=rest, model_settings=settings, decodes=True
         )
 
     @override
+    def message(self) -> AIMessage | None:
+        return _message_of(self.reply)
+
+    @override
     async def judge(self, reply: Response) -> Any:
         self.reply = reply
-        message, schemas = _message_of(reply), self._wanted.schemas
+        message, schemas = self.message(), self._wanted.schemas
         if message is not None and (schemas or len(reply.result) == 1):
             said, taken = reply_of(message), reply.structured_response is not None
             # Only where the provider decodes is a text taken for the answer.
@@ -240,7 +244,7 @@ class ModelExchange(Exchange):
         return _CLEAN if self._mending is None else self._mending.accept()
 
     def _response(self, done: Done) -> Response:
-        message = cast("AIMessage", _message_of(self.reply))  # without one there is nothing to mend
+        message = cast("AIMessage", self.message())  # without one there is nothing to mend
         reply = mended(message, done)
         if done.reading is not None and done.reading.ok:
             return self._wanted.response(reply, done)
@@ -253,7 +257,7 @@ class ModelExchange(Exchange):
 
     def _ended(self, outcome: GaveUp) -> Response:
         error, on_failure = outcome.error(), self._setup.on_failure
-        message = _message_of(self.reply)
+        message = self.message()
         if message is not None and reply_of(message).declines:
             return ModelResponse(result=[message])  # a refusal stands
         if self._error is not None:

@@ -64,7 +64,7 @@ class StructuredAnswers:
             # There it is a text; calls that were not read as such only held it.
             others = [each for each in reply.tool_calls if done.turn.calls and each is not call]
             said = json.dumps(done.reading.data, ensure_ascii=False, default=str)
-            result = [with_calls(reply, said, others)]
+            result = [with_calls(reply, others, said)]
         elif call is not None:
             content, id = self._content or _GIVEN.format(done.value), cast("str", call["id"])
             result.append(ToolMessage(content, tool_call_id=id, name=call["name"]))

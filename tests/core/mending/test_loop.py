@@ -26,7 +26,14 @@ from loopmend import (
     ToolCall,
     read_turn,
 )
-from loopmend.mending import Message, NativeCall, check_on_failure, constrained, is_clean
+from loopmend.mending import (
+    Message,
+    NativeCall,
+    action_schema,
+    check_on_failure,
+    constrained,
+    is_clean,
+)
 from loopmend.reading import Toolbox
 from tests.core.strategies import emitted_text
 
@@ -793,13 +800,14 @@ def test_an_unknown_tool_s_arguments_fill_the_example() -> None:
 
 
 @pytest.mark.parametrize("first", ["Let me search for it.", '{"name": "search", "argum'])
-def test_nothing_is_constrained_if_the_user_wants_to_see(first: str) -> None:
-    """Under a schema the model could only call: whatever it says is the answer."""
+def test_no_call_is_offered_if_the_user_wants_to_see_one(first: str) -> None:
+    """Whatever the model says is the answer; only who knows no other form is held to one."""
     question = "Show me the JSON for search, do not run it."
     for constrain in ("retry", "always"):
         policy = RetryPolicy(constrain=constrain)
         mending = Mending(TOOLS, policy=policy, can_constrain=True)
-        assert mending.start(question).schema is None
+        schema = mending.start(question).schema
+        assert schema == (action_schema([], ask_user=False) if constrain == "always" else None)
         assert isinstance(mending.reply(Reply(first)), Done)
 
 

@@ -24,8 +24,8 @@ from loopmend import (
 )
 from loopmend.mending import NativeCall, value_correction, value_schema
 from loopmend.mending.value_corrections import shape
-from loopmend.mending.value_replies import read_value_reply
-from loopmend.reading import schema_of
+from loopmend.mending.value_replies import calls_first, read_value_reply
+from loopmend.reading import Toolbox, schema_of
 
 P = FailurePattern
 SEARCH = {"name": "search", "parameters": {"properties": {"q": {"type": "string"}}}}
@@ -386,3 +386,41 @@ def test_the_last_call_of_a_reply_that_was_cut_off_is_refused() -> None:
 
 def _read(reply: Reply, schema: Any) -> JsonReading:
     return read_value_reply(reply, schema, ReadingConfig()).reading
+
+
+BOX = Toolbox(
+    [{"name": "search", "parameters": {"properties": {"query": {}}, "required": ["query"]}}]
+)
+CALLED = '{"name": "search", "arguments": {"query": "Oslo"}}'
+
+
+@pytest.mark.parametrize(
+    ("reply", "first"),
+    [
+        (Reply(CALLED), True),
+        (Reply(f"{{'name': 'Oslo', 'people': 1}}\n{CALLED}"), True),
+        (Reply("I will search for it."), True),
+        (Reply("I will search for it: {'name': 'Oslo', 'people': 1}"), False),
+        (Reply("search: {'name': 'Oslo', 'people': 1}"), False),
+        (Reply("{'name': 'Oslo', 'people': 1}"), False),
+        (Reply(calls=(NativeCall("search", {}),)), True),
+        (Reply(calls=(NativeCall("find", {}),)), True),
+        (Reply(calls=(NativeCall("City", {}),)), False),
+        (Reply(calls=(NativeCall("answer", {"name": "Oslo", "people": 1}),)), False),
+    ],
+)
+def test_what_comes_before_a_value(reply: Reply, first: bool) -> None:  # noqa: FBT001
+    """A call is made before the value is given; a value that only names a tool is one."""
+    assert calls_first(reply, City, BOX) is first
+    assert not calls_first(reply, City, None)
+    assert not calls_first(reply, City, Toolbox([]))
+
+
+def test_who_may_call_or_answer_is_not_held_to_the_value() -> None:
+    """A schema of the value alone would leave no way to call a tool."""
+    for tools, constrained in ((["search"], False), ([], True), (None, True)):
+        mending = Mending(tools, schema=City, can_constrain=True)
+        mending.start()
+        step = mending.reply(Reply("It is big."))
+        assert isinstance(step, Ask)
+        assert (step.schema is not None) is constrained

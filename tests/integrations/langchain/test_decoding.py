@@ -496,6 +496,25 @@ def test_a_structured_answer_of_a_model_without_tool_calling(
         assert last.type == "tool"
 
 
+def test_a_model_without_tool_calling_shows_a_call() -> None:
+    """Who wants to see a call is answered, in the one form that such a model knows."""
+    shown = '{"type": "final", "content": "search(query=\'Oslo\')"}'
+    llm = _Toolless(script=[shown])
+    run: Any = create_agent(llm, TOOLS, middleware=[ToolCallingMiddleware()])
+    asked = {"messages": [("user", "Show me the tool call for Oslo, do not run it.")]}
+    assert run.invoke(asked)["messages"][-1].content == "search(query='Oslo')"
+    assert [kind["properties"]["type"]["const"] for kind in llm.schemas[0]["anyOf"]] == ["final"]
+
+
+def test_a_forbidden_tool_is_not_offered() -> None:
+    """The schema leaves it out, and so do the words that list the tools."""
+    llm = _Toolless(script=[FINAL])
+    run: Any = create_agent(llm, TOOLS, middleware=[ToolCallingMiddleware()])
+    run.invoke({"messages": [("user", "Where is Oslo? Do not use search.")]})
+    assert "- add(" in str(llm.asked[0][0].content)
+    assert "search(" not in str(llm.asked[0][0].content)
+
+
 def test_a_structured_answer_of_a_provider_that_refuses_ours() -> None:
     """Then LangChain's own way is left, and its answer stands as it is."""
     llm = Told(script=['{"country": "Norway"}'], refuses=True)
