@@ -11,7 +11,7 @@ from loopmend.reading.checker import Checker, options_of
 from loopmend.reading.lexicon import Role, role_of, words_of
 from loopmend.reading.problem import Path, place
 
-__all__ = ["YES_AND_NO", "Alignment", "folded", "the_one"]
+__all__ = ["YES_AND_NO", "Alignment", "by_fold", "folded", "the_one"]
 
 YES_AND_NO: Final = {"true": True, "false": False, "yes": True, "no": False}
 """The words for a boolean."""
@@ -41,10 +41,10 @@ def the_one(name: str, names: Iterable[Any]) -> str | None:
     >>> the_one("first name", ["firstName", "lastName"]), the_one("a", ["A", "a "])
     ('firstName', None)
     """
-    return _by_fold(names).get(folded(name))
+    return by_fold(names).get(folded(name))
 
 
-def _by_fold(names: Iterable[Any]) -> dict[str, str | None]:
+def by_fold(names: Iterable[Any]) -> dict[str, str | None]:
     """Return names by what is left of them without case and separators, if that is of one only."""
     found: dict[str, str | None] = {}
     for name in names:
@@ -237,7 +237,7 @@ class Alignment:
     def _folded(self, properties: Mapping[str, Any]) -> dict[str, str | None]:
         known = self._folds.get(id(properties))
         if known is None:
-            known = self._folds[id(properties)] = _by_fold(properties), properties
+            known = self._folds[id(properties)] = by_fold(properties), properties
         return known[0]
 
     def _refuses_null(self, schema: Any) -> bool:

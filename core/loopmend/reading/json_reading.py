@@ -12,12 +12,14 @@ from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, unopened_va
 from loopmend.reading.judgement import JsonReading, exact, judged, refused, stopped
 from loopmend.reading.lexicon import Role
 from loopmend.reading.pairs import NoJsonError, TwiceError, codec_at_hand, quick_value
-from loopmend.reading.plain_values import plain_value, said_value
+from loopmend.reading.plain_values import plain_value
+from loopmend.reading.said_values import said_value
 from loopmend.reading.scalars import LEFT_OUT, LenientError
 from loopmend.reading.schema import Schema, schema_of
 from loopmend.reading.templates import echoes_schema, may_hold_slot
 from loopmend.reading.turn import Failure, FailurePattern, ReadingConfig
 from loopmend.reading.values import Value
+from loopmend.reading.written_members import written_members
 
 __all__ = ["JsonReading", "fit_value", "rank", "read_json"]
 
@@ -160,13 +162,16 @@ class _Reply:
         if alone is not None and (alone.ok or alone.fidelity == "salvaged"):
             return alone
         excerpts = Excerpts(self.text, known)
+        written = self._written(excerpts)
+        if written is not None and written.ok:
+            return written
         reading = self._chosen(excerpts)
         if reading is not None and (reading.ok or reading.fidelity == "salvaged"):
             return reading
         if excerpts.broken:
             return self._none(excerpts)
         said = None if self.wanted is None else self._said(excerpts)
-        return said or reading or alone or self._none(excerpts)
+        return said or reading or alone or written or self._none(excerpts)
 
     def _chosen(self, excerpts: Excerpts) -> JsonReading | None:
         """Return the first value that fits, else what is wrong with the first."""
@@ -234,6 +239,13 @@ class _Reply:
         if not reading.ok:
             return replace(reading, whole=False)
         return replace(reading, failure=torn.failure, fidelity="salvaged", whole=False)
+
+    def _written(self, excerpts: Excerpts) -> JsonReading | None:
+        """Return the object whose members a reply gives without brackets around them."""
+        if self.wanted is None or excerpts.broken or excerpts.unfinished_thought:
+            return None
+        found = written_members(self.text, excerpts.visible, self.wanted)
+        return None if found is None else judged(self.text, found, self.wanted)
 
     def _said(self, excerpts: Excerpts) -> JsonReading | None:
         """Return the value that a reply without JSON says in words."""

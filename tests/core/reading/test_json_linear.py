@@ -40,6 +40,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "value": read_json,
     "schema": partial(read_json, schema=SCHEMA, config=ReadingConfig(salvage=True)),
     "options": partial(read_json, schema=OPTIONS),
+    "number": partial(read_json, schema=int),
     "stream": _stream,
 }
 MARKS = (
@@ -109,6 +110,7 @@ MEMBERS = (
         "u'a' or ",
         "[[1}, ",
     ),
+    *("a: x\n", "a: 'x',\n", "Part(a=1, ", "Part(a=", "Answer: 1\n", "\\boxed{1} ", "## a\n"),
 )
 
 
