@@ -22,20 +22,14 @@ from llama_index_loopmend.messages import (
     reply_from,
 )
 from llama_index_loopmend.parsers import ActionOutputParser, TolerantReActOutputParser
+from llama_index_loopmend.schemas import decoding_arguments, remember_refusal, takes_schema
 from llama_index_loopmend.value_parsers import refused_value, value_parser
 from loopmend import Ask, Done, Failure, FailurePattern, GaveUp, Mending, Reply, RetryPolicy
-from loopmend.adapting import Beside, at_once
+from loopmend.adapting import at_once
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
 from loopmend.mending import constrained, cut_reason, parser_correction, refuses_schema
 
-__all__ = [
-    "Exchange",
-    "Prompt",
-    "RetryingOutputParser",
-    "decoding_arguments",
-    "remember_refusal",
-    "takes_schema",
-]
+__all__ = ["Exchange", "Prompt", "RetryingOutputParser"]
 
 Prompt = Union[str, Sequence[ChatMessage], BasePromptTemplate]
 """What a model is asked: a text, messages, or a template with its variables beside it."""
@@ -45,37 +39,6 @@ Verdict = Union[Ask, GaveUp, None]
 
 # LlamaIndex's own exception for parsers is not a `ValueError`.
 _REFUSALS: Final = (ValueError, OutputParserException)
-_REFUSED: Final[Beside[bool]] = Beside()
-
-
-def takes_schema(llm: object) -> bool:
-    """Tell whether a model's client is known to pass a schema on, and its provider takes it."""
-    return decoding_arguments(llm, {}) is not None and not _REFUSED.get(llm)
-
-
-def remember_refusal(llm: object) -> None:
-    """Remember that a model's provider turned out to take no schema."""
-    _REFUSED.put(llm, value=True)
-
-
-def decoding_arguments(llm: object, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the keyword arguments of `chat` that make a model decode by a schema, or `None`.
-
-    LlamaIndex has no common way. Ollama's client takes `format`, OpenAI's and all that are made
-    from it take `response_format`; a class of your own says which by `schema_argument`.
-    """
-    kinds = type(llm).__mro__
-    argument = getattr(llm, "schema_argument", None)
-    if argument is None and any(kind.__module__.startswith("llama_index.llms.") for kind in kinds):
-        names = {kind.__name__ for kind in kinds}
-        argument = "format" if "Ollama" in names else None
-        argument = "response_format" if names & {"OpenAI", "OpenAILike"} else argument
-    if argument == "format":
-        return {"format": dict(schema)}
-    if argument == "response_format":
-        named = {"name": "action", "schema": dict(schema)}
-        return {"response_format": {"type": "json_schema", "json_schema": named}}
-    return None
 
 
 class Exchange:

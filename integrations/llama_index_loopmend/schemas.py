@@ -1,4 +1,4 @@
-"""LlamaIndex's tools as the reader knows them: a name, and what the tool takes."""
+"""Schemas: what LlamaIndex's tools take, and whether a model's client decodes by one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,19 @@ from weakref import WeakKeyDictionary
 from llama_index.core.tools import FunctionTool, ToolMetadata
 
 from loopmend import ToolSpec
-from loopmend.adapting import require_several
+from loopmend.adapting import Beside, require_several
 from loopmend.reading import Toolbox
 
-__all__ = ["StepTools", "agents_in", "cached_toolbox", "tool_spec", "toolbox"]
+__all__ = [
+    "StepTools",
+    "agents_in",
+    "cached_toolbox",
+    "decoding_arguments",
+    "remember_refusal",
+    "takes_schema",
+    "tool_spec",
+    "toolbox",
+]
 
 _AGENTS: Final = re.compile(r"\{['\"]")
 _MCP: Final = re.compile(r"(?:\A|[._])(?:fast)?mcp(?:\Z|[._])")
@@ -26,6 +35,7 @@ _DESCRIBED: WeakKeyDictionary[type, Mapping[str, Any]] = WeakKeyDictionary()
 # Tools are kept with it: an id means nothing any more once they are gone.
 _LATEST: Final[OrderedDict[tuple[int, ...], tuple[tuple[Any, ...], StepTools]]] = OrderedDict()
 _MOST: Final = 64
+_REFUSED: Final[Beside[bool]] = Beside()
 
 
 class StepTools(Toolbox):
@@ -126,3 +136,33 @@ def agents_in(told: str) -> dict[str, str]:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return {}
     return read if isinstance(read, dict) else {}
+
+
+def takes_schema(llm: object) -> bool:
+    """Tell whether a model's client is known to pass a schema on, and its provider takes it."""
+    return decoding_arguments(llm, {}) is not None and not _REFUSED.get(llm)
+
+
+def remember_refusal(llm: object) -> None:
+    """Remember that a model's provider turned out to take no schema."""
+    _REFUSED.put(llm, value=True)
+
+
+def decoding_arguments(llm: object, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the keyword arguments of `chat` that make a model decode by a schema, or `None`.
+
+    LlamaIndex has no common way. Ollama's client takes `format`, OpenAI's and all that are made
+    from it take `response_format`; a class of your own says which by `schema_argument`.
+    """
+    kinds = type(llm).__mro__
+    argument = getattr(llm, "schema_argument", None)
+    if argument is None and any(kind.__module__.startswith("llama_index.llms.") for kind in kinds):
+        names = {kind.__name__ for kind in kinds}
+        argument = "format" if "Ollama" in names else None
+        argument = "response_format" if names & {"OpenAI", "OpenAILike"} else argument
+    if argument == "format":
+        return {"format": dict(schema)}
+    if argument == "response_format":
+        named = {"name": "action", "schema": dict(schema)}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    return None

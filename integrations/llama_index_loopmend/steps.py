@@ -13,7 +13,7 @@ from llama_index.core.agent.workflow.agent_context import AgentContext
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemory, Memory
 from llama_index.core.schema import NodeWithScore
-from llama_index.core.tools import AsyncBaseTool
+from llama_index.core.tools import AsyncBaseTool, ToolSelection
 
 from llama_index_loopmend.messages import has_calls, question_of, scratchpad_of
 from llama_index_loopmend.parsers import Reading
@@ -42,6 +42,7 @@ CALLS: Final = "current_tool_calls"
 NOTES_KEY: Final = "loopmend"
 """The key of the store that holds the notes; nothing else is written there."""
 
+_DIRECT: Final = "answers_directly"
 _ANSWER: Final = re.compile(r"(?:\A|\n)[^\S\n]*Answer:")
 # What `CodeActAgent` writes in the user's name.
 _NOT_SAID: Final = "Result of executing the code given:"
@@ -201,6 +202,22 @@ class AgentStep:
             _last_runs.put(self.memory, self.notes.issue)
         if (new := self.notes.new()) is not None:
             await self.ctx.store.set(NOTES_KEY, new)
+
+    def is_answered_by(self, calls: Sequence[ToolSelection]) -> bool:
+        """Tell whether what a tool returns is the answer; it may fail, so it is believed once.
+
+        In the first step it is not: a step after it would look like the first of another run.
+        """
+        direct = {tool.metadata.name for tool in self.tools if tool.metadata.return_direct}
+        direct.discard(HANDOFF)
+        if (
+            not self.iteration
+            or self.turn.get(_DIRECT)
+            or direct.isdisjoint(c.tool_name for c in calls)
+        ):
+            return False
+        self.turn[_DIRECT] = True
+        return True
 
     async def count_answer(self) -> None:
         """Let an answer count in the last iteration: LlamaIndex looks at the cap first."""

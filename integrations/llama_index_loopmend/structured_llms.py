@@ -18,8 +18,9 @@ from llama_index.core.types import PydanticProgramMode
 from pydantic import PrivateAttr
 from typing_extensions import override
 
-from llama_index_loopmend.mending import Exchange, takes_schema
+from llama_index_loopmend.mending import Exchange
 from llama_index_loopmend.messages import reply_from
+from llama_index_loopmend.schemas import takes_schema
 from llama_index_loopmend.value_parsers import PydanticOutputParser
 from loopmend import Ask, JsonReader, Reply, RetryPolicy
 from loopmend.adapting import at_once, each_at_once

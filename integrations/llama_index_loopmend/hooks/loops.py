@@ -10,7 +10,7 @@ from llama_index.core.agent.workflow import AgentOutput, ToolCallResult
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from typing_extensions import override
 
-from llama_index_loopmend.hooks.protocol import After, Answer, Before, Proceed, StepHook
+from llama_index_loopmend.hooks.protocol import Answer, Before, Proceed, StepHook
 from llama_index_loopmend.steps import HANDOFF, AgentStep
 from loopmend import LoopPolicy, StopReason
 from loopmend.adapting import answer_said_at_cap
@@ -84,11 +84,10 @@ class LoopGuardHook(StepHook):
         return Proceed(tuple(notes)) if notes else None
 
     @override
-    async def after(self, step: AgentStep, output: AgentOutput) -> After:
+    async def at_cap(self, step: AgentStep, output: AgentOutput) -> Answer | None:
         """Let an answer in the last step count, or answer from what was found."""
-        if not step.is_last:
-            return None
-        if not output.tool_calls and not output.retry_messages:
+        goes_on = output.tool_calls or output.retry_messages
+        if not goes_on or step.is_answered_by(output.tool_calls):
             await step.count_answer()
         elif self.on_cap == "answer":
             return Answer(await _from_findings(step), StopReason.MAX_ITERATIONS)

@@ -2,73 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, Final, Literal, Union
+from typing import Any, Final, Literal
 
-from llama_index.core.agent.react.output_parser import ReActOutputParser
 from llama_index.core.agent.workflow import AgentOutput
-from llama_index.core.agent.workflow.codeact_agent import EXECUTE_TOOL_NAME
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.output_parsers.base import OutputParserException
 from typing_extensions import override
 
 from llama_index_loopmend.events import ProtocolIssueEvent
 from llama_index_loopmend.hooks.protocol import Accept, After, Answer, AskAgain, Proceed, StepHook
-from llama_index_loopmend.mending import remember_refusal, takes_schema
-from llama_index_loopmend.messages import (
-    core_messages,
-    has_media,
-    output_like,
-    reply_of,
-    selection,
-    text_of,
-    with_calls,
-    without_calls,
-)
-from llama_index_loopmend.parsers import REACT_READING, Reading, TolerantReActOutputParser
-from llama_index_loopmend.steps import ENDED, HANDOFF, OWN_WORDS, AgentStep
+from llama_index_loopmend.hooks.verdicts import in_error, is_fine, judged, made_of, mending_of
+from llama_index_loopmend.messages import reply_of, without_calls
+from llama_index_loopmend.parsers import Reading, TolerantReActOutputParser
+from llama_index_loopmend.schemas import remember_refusal
+from llama_index_loopmend.steps import ENDED, OWN_WORDS, AgentStep
 from loopmend import (
     Ask,
-    AskUser,
     Done,
     Failure,
     FailurePattern,
-    FinalAnswer,
     GaveUp,
     Mending,
-    ReadingConfig,
     Reply,
     RetryPolicy,
     StopReason,
-    ToolCall,
-    Turn,
 )
-from loopmend.adapting import fits, is_unusual, read_react
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
-from loopmend.mending import (
-    Message,
-    OnFailure,
-    Retry,
-    check_on_failure,
-    is_clean,
-    parser_correction,
-    refuses_schema,
-)
+from loopmend.mending import OnFailure, Retry, check_on_failure, parser_correction, refuses_schema
 
-__all__ = ["NormalizationHook", "is_fine", "issue_of", "judged", "made_of", "mending_of"]
-
-Verdict = Union[Done, Ask, GaveUp, None]
-"""What to do about a reply; nothing if it is fine as it is."""
+__all__ = ["NormalizationHook"]
 
 _GAVE_UP: Final = "gave_up"
-_MALFORMED: Final = FailurePattern.MALFORMED
-_QUIET: Final = ReadingConfig(detect_signals=False)
-# Whoever only looks on asks nothing again.
-_LOOK: Final = RetryPolicy(0, salvage=False, constrain=False)
-_OWN_PARSERS: Final = (ReActOutputParser, TolerantReActOutputParser)
-# What `CodeActAgent` can call; it knows the second by this name only.
-_OF_CODE: Final = frozenset({EXECUTE_TOOL_NAME, HANDOFF})
 
 
 class NormalizationHook(StepHook):
@@ -154,7 +120,9 @@ class NormalizationHook(StepHook):
         if isinstance(error, OutputParserException):
             # LlamaIndex's own error for parsers, which its agents do not expect of one. Nobody but
             # the parser has seen the reply, so that no two are known to be the same.
-            failure = Failure(_MALFORMED, f"The parser refused the reply: {error}", (0, 0))
+            failure = Failure(
+                FailurePattern.MALFORMED, f"The parser refused the reply: {error}", (0, 0)
+            )
             words = parser_correction(str(error))
             verdict: Any = self._mending(step)[0].refuse(unseen, failure, words)
         else:
@@ -188,7 +156,7 @@ class NormalizationHook(StepHook):
         step.notes.note_issue(failure.pattern.value)
         step.notes.turn[_GAVE_UP] = True
         _tell(step, text, failure, _GAVE_UP, ends=self.on_failure == "raise")
-        made = _run_into_error(verdict, output)
+        made = in_error(verdict, output)
         if made is None:
             stands = verdict.stands and step.form != "react"
             made = output if stands else without_calls(output, verdict.stands or verdict.why)
@@ -199,118 +167,6 @@ class NormalizationHook(StepHook):
         # The agent knows its own output, but not one that the model gave without it.
         known = chosen is output and not callable(self.on_failure) and not step.decoded
         return Accept() if known else Accept(chosen)
-
-
-def issue_of(step: AgentStep, output: AgentOutput) -> str | None:
-    """Return what is wrong with a reply, where no hook mends it."""
-    made = output.tool_calls
-    if made and all(fits(call.tool_name, call.tool_kwargs, step.toolbox) for call in made):
-        return None  # as in most steps
-    reply, read = reply_of(output), None
-    if step.form == "react" and not _has_own_say(step.agent):
-        read = read_react(reply.text, step.toolbox, REACT_READING)
-    if is_fine(step, output, reply, read):
-        return None
-    verdict = judged(step, mending_of(step, _LOOK)[0], output, reply, read)
-    return verdict.failure.pattern.value if isinstance(verdict, GaveUp) else None
-
-
-def mending_of(step: AgentStep, policy: RetryPolicy) -> tuple[Mending, Ask]:
-    """Return what decides about the replies of a step, and what to ask at first."""
-    # What a parser or an agent of somebody's own makes of a reply, nobody else can tell.
-    native = step.form == "native" and step.pad.key is not None
-    can = bool(policy.constrain) and (native or not _has_own_say(step.agent))
-    can = can and takes_schema(step.agent.llm)
-    config = REACT_READING if step.form == "react" else _QUIET
-    after_result = step.pad.after_result(step.held)
-    how: dict[str, Any] = {"policy": policy, "config": config, "can_constrain": can}
-    mending = Mending(step.toolbox, step.form, answer_label="Answer", **how)
-    return mending, mending.start(
-        step.user_text,
-        after_tool_result=after_result,
-        holds_more=can and has_media([*step.messages, *step.held]),
-        conversation=_said_before(step),
-    )
-
-
-def _said_before(step: AgentStep) -> Iterator[Message]:
-    """Yield the conversation; it is only looked at where a call was written as text."""
-    yield from core_messages(step.messages)
-    yield from step.pad.core(step.held)
-
-
-def _has_own_say(agent: Any) -> bool:
-    """Tell whether an agent has a parser of somebody's own: what it refuses is refused."""
-    return type(getattr(agent, "output_parser", None)) not in _OWN_PARSERS
-
-
-def is_fine(step: AgentStep, output: AgentOutput, reply: Reply, read: Turn | None) -> bool:
-    """Tell quickly whether a reply is one that is used as it is: most are."""
-    if output.retry_messages or step.decoded:
-        return False
-    if step.form == "native":
-        return is_clean(reply, step.toolbox)
-    if read is None or read.failure is not None or (read.calls and read.dialect != "react"):
-        return False  # a call in another form may be copied from a result, or only to be seen
-    unusual = reply.finish_reason and is_unusual(reply.finish_reason)
-    return not unusual and made_of(step, Done(read), output) is None
-
-
-def judged(
-    step: AgentStep, mending: Mending, output: AgentOutput, reply: Reply, read: Turn | None
-) -> Verdict:
-    """Return what to do about a reply; `read` is what the agent's parser read, if it is ours."""
-    own = _has_own_say(step.agent)
-    if output.retry_messages and own:
-        message = "The reply is not in the requested form."
-        failure = Reply(reply.text).read(step.toolbox, "text", _QUIET).failure
-        failure = failure or Failure(_MALFORMED, message, (0, len(reply.text)))
-        return mending.refuse(reply, failure, output.retry_messages[-1].content)
-    if step.form == "code" and reply.calls:
-        wrong = tuple(call for call in reply.calls if call.name not in _OF_CODE)
-        return mending.reply(replace(reply, calls=wrong)) if wrong else None
-    if (step.form == "react" and own) or (reply.holds_more and not reply.calls):
-        return None  # a picture or the like, which nobody here can judge
-    return mending.reply(reply, read)
-
-
-def made_of(step: AgentStep, done: Done, output: AgentOutput) -> AgentOutput | None:
-    """Return the output that a reply stands for, or `None` if it can be used as it is."""
-    turn, said = done.turn, output.response.content or ""
-    if step.form != "react":
-        if done.calls is None:
-            return None if done.content is None else without_calls(output, done.content)
-        text = said if done.content is None else done.content
-        return with_calls(output, [selection(c.name, c.arguments, c.id) for c in done.calls], text)
-    calls = [action for action in turn.actions if isinstance(action, ToolCall)]
-    if calls:
-        made = [(call.tool_name, call.tool_kwargs) for call in output.tool_calls]
-        if made == [(call.name, call.arguments) for call in calls]:
-            return None
-        chosen = [selection(call.name, call.arguments) for call in calls]
-        return output_like(output, output.response, chosen)
-    again = output.retry_messages or output.tool_calls or step.decoded
-    if not again and turn.dialect != "contract":
-        return None
-    action = turn.actions[0] if turn.actions else None
-    if isinstance(action, AskUser):
-        return without_calls(output, action.question)
-    text = action.content if isinstance(action, FinalAnswer) else said.strip()
-    return without_calls(output, text)
-
-
-def _run_into_error(verdict: GaveUp, output: AgentOutput) -> AgentOutput | None:
-    """Return an output whose calls LlamaIndex answers with what is wrong with them."""
-    failure = verdict.failure
-    if not verdict.runs_into_error:
-        return None
-    given = failure.call and failure.call.arguments
-    if calls := output.tool_calls:  # nothing else of a refused reply runs
-        bad = min(calls, key=lambda c: (c.tool_name != failure.tool, c.tool_kwargs != given))
-        return output if len(calls) == 1 else with_calls(output, [bad], text_of(output))
-    if not output.retry_messages or failure.tool is None:
-        return None
-    return output_like(output, output.response, [selection(failure.tool, given or {})])
 
 
 async def _accepted(step: AgentStep, output: AgentOutput, reply: Reply, done: Done) -> Accept:

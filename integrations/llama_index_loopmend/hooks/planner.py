@@ -9,8 +9,9 @@ from llama_index.core.output_parsers.base import OutputParserException
 from typing_extensions import override
 
 from llama_index_loopmend.events import PlanEvent
-from llama_index_loopmend.hooks.normalization import NormalizationHook, issue_of
+from llama_index_loopmend.hooks.normalization import NormalizationHook
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
+from llama_index_loopmend.hooks.verdicts import issue_of
 from llama_index_loopmend.steps import PLAN, AgentStep
 from loopmend.adapting import StepPlanner, tokens_of
 

@@ -120,6 +120,9 @@ class StepHook:
     async def after(self, step: AgentStep, output: AgentOutput) -> After:
         """Say whether to use the reply."""
 
+    async def at_cap(self, step: AgentStep, output: AgentOutput) -> Answer | None:
+        """Say how the run ends if this is the last step that it may take; asked after `after`."""
+
     def heard(self, step: AgentStep, output: AgentOutput) -> None:
         """Take note of each reply of the model, also of those that another hook refuses."""
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from llama_index.core.agent.workflow import AgentWorkflow
+from llama_index.core.tools import FunctionTool
 from workflows.errors import WorkflowRuntimeError
 
-from llama_index_loopmend import LoopGuardHook, PlannedAgentWorkflow, with_hooks
+from llama_index_loopmend import LoopGuardHook, NormalizationHook, PlannedAgentWorkflow, with_hooks
 from llama_index_loopmend.testing import ScriptedLLM, call
 from loopmend import StopReason
 from tests.integrations.llama_index.agents import ACT, add, fail, recorded
-from tests.integrations.llama_index.mended import Ran, native, planned, run, scripted
+from tests.integrations.llama_index.mended import WRITTEN, Ran, native, planned, run, scripted
 
 ADD = call("add", a=1, b=2)
 ACTS: dict[str, Any] = {"react": ACT, "function": ADD, "code": "<execute>add(1, 2)</execute>"}
@@ -77,6 +78,59 @@ def test_issue_14843_a_label_is_no_part_of_the_answer(said: str) -> None:
     """A model that goes on in the form of its prompt has still answered."""
     llm = scripted(ACT, ACT, said)
     assert run(guarded("class", "react", llm), llm, max_iterations=2).answer == "3"
+
+
+@pytest.mark.parametrize("kind", ["react", "function"])
+def test_a_cap_ends_a_run_in_any_order_of_hooks(kind: str) -> None:
+    """What a hook before it makes of the last reply is capped, too: the run does not go on."""
+    orders = ([NormalizationHook(), LoopGuardHook()], [LoopGuardHook(), NormalizationHook()])
+    for order in orders:
+        llm = scripted(WRITTEN, repeat=True)
+        ran = run(with_hooks(native(kind, llm), list(order)), llm, max_iterations=3)
+        assert ran.answer == "Stopped: the run reached its step limit. Results so far: add(1, 2): 3"
+        assert len(llm.asked) == 4
+
+
+def answering(kind: str, tool: Any) -> tuple[Any, ScriptedLLM]:
+    """Return a guarded agent that looks something up and then calls a tool that answers."""
+    direct = FunctionTool.from_defaults(tool, return_direct=True)
+    acts = [f"Thought: go\nAction: {name}\nAction Input: {{}}" for name in ("look", "give")]
+    calls = acts if kind == "react" else [call("look"), call("give")]
+    llm = scripted(*calls, *calls[1:] * 9)
+    return with_hooks(native(kind, llm, tools=[look, direct]), [LoopGuardHook()]), llm
+
+
+def look() -> str:
+    """Look something up."""
+    return "a lamp"
+
+
+@pytest.mark.parametrize("kind", ["react", "function"])
+def test_a_tool_that_answers_may_run_in_the_last_step(kind: str) -> None:
+    """Its result is the answer, for which no step is needed; it is let fail but once."""
+    fails = True
+
+    def give() -> str:
+        """Give it to the user."""
+        if fails:
+            msg = "no"
+            raise ValueError(msg)
+        return "Your lamp."
+
+    agent, llm = answering(kind, give)
+    failed = run(agent, llm, max_iterations=2)
+    told = "The last call failed: no. Results so far: look(): a lamp"
+    assert failed.answer == f"Stopped: the run reached its step limit. {told}"
+    assert (ended(failed), len(failed.made)) == ("max_iterations", 2)
+    fails = False
+    agent, llm = answering(kind, give)
+    ran = run(agent, llm, max_iterations=2)
+    assert (ran.answer, len(llm.asked)) == ("Your lamp.", 2)
+    assert ran.output is not None
+    assert "loopmend_ended" not in ran.output
+    agent, llm = answering(kind, give)
+    llm.script = llm.script[1:]
+    assert ended(run(agent, llm, max_iterations=1)) == "max_iterations"
 
 
 def test_issue_12209_the_model_is_told_of_its_last_step() -> None:

@@ -19,7 +19,7 @@ from llama_index_loopmend import (
     with_hooks,
     with_parsing_retry,
 )
-from llama_index_loopmend.mending import decoding_arguments, takes_schema
+from llama_index_loopmend.schemas import decoding_arguments, takes_schema
 from llama_index_loopmend.testing import ScriptedLLM
 from loopmend.breaker import CircuitBreaker
 from loopmend.mending import action_schema

@@ -286,6 +286,10 @@ class Wrong(StepHook):
         """Say it after a step."""
         return self.said if self.method == "after" else None
 
+    async def at_cap(self, step: AgentStep, output: AgentOutput) -> Any:
+        """Say it in the last step."""
+        return self.said if self.method == "at_cap" else None
+
     def failed(self, step: AgentStep, error: BaseException) -> Any:
         """Say it about an error."""
         return self.said if self.method == "failed" else None
@@ -298,13 +302,14 @@ class Wrong(StepHook):
         ("before", Accept(), "Proceed, Answer, HandOver or None, not Accept"),
         ("after", True, "Accept, AskAgain, Answer or None, not bool"),
         ("after", Proceed(), "Accept, AskAgain, Answer or None, not Proceed"),
+        ("at_cap", Accept(), "Answer or None, not Accept"),
         ("failed", "again", "AskAgain, Answer or None, not str"),
     ],
 )
 def test_what_a_hook_may_say(method: str, said: Any, kinds: str) -> None:
     """A hook that returns something else is named in the error, with what it may return."""
     llm = scripted(ConnectionError("down") if method == "failed" else "3")
-    ran = run(with_hooks(native("function", llm), [Wrong(method, said)]), llm)
+    ran = run(with_hooks(native("function", llm), [Wrong(method, said)]), llm, max_iterations=1)
     assert isinstance(ran.error, TypeError)
     assert str(ran.error) == f"`Wrong.{method}` must return {kinds}"
 

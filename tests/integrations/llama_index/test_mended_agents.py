@@ -19,8 +19,8 @@ from llama_index.core.workflow import Context
 from typing_extensions import override
 from workflows.events import HumanResponseEvent, InputRequiredEvent
 
-from llama_index_loopmend import with_hooks
-from llama_index_loopmend.testing import call
+from llama_index_loopmend import NormalizationHook, with_hooks
+from llama_index_loopmend.testing import ScriptedLLM, call
 from loopmend.breaker import CircuitBreaker
 from tests.integrations.llama_index.agents import FINISH, add
 from tests.integrations.llama_index.hooked import hooks
@@ -36,6 +36,27 @@ from tests.integrations.llama_index.mended import (
     run,
     scripted,
 )
+
+
+class Choosing(ScriptedLLM):
+    """Notes which tool it is made to call."""
+
+    made_to: list[Any]
+
+    @override
+    def _prepare_chat_with_tools(self, *given: Any, **named: Any) -> dict[str, Any]:
+        self.made_to.append(named.get("tool_choice"))
+        return super()._prepare_chat_with_tools(*given, **named)
+
+
+def test_a_first_call_is_not_forced_again() -> None:
+    """`initial_tool_choice` holds for the first reply, and for what is asked again about it."""
+    llm = Choosing(script=["", CALLS["function"], NARRATED, "It is 3."], made_to=[])
+    agent = native("function", llm, initial_tool_choice="add")
+    ran = run(with_hooks(agent, [NormalizationHook()]), llm)
+    assert (ran.answer, len(ran.made)) == ("It is 3.", 1)
+    assert llm.made_to == ["add", "add", None, None]
+    assert agent.initial_tool_choice == "add"
 
 
 @pytest.mark.parametrize("text", ["<execute>print(", "Here: <execute></execute>"])

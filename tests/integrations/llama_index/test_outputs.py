@@ -14,7 +14,7 @@ from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.tools import ToolSelection
 
-from llama_index_loopmend.hooks.normalization import is_fine, judged, made_of
+from llama_index_loopmend.hooks.verdicts import is_fine, judged, made_of
 from llama_index_loopmend.messages import (
     ReasoningPad,
     Scratchpad,
