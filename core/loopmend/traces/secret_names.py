@@ -75,13 +75,15 @@ def is_given(value: str) -> bool:
     if not value or _PLACEHOLDER.fullmatch(value):
         return False
     # Where a secret is kept, `op://team/db`, or what a form calls it, `Passwort`.
-    return not (_ADDRESS.match(value) and not is_random(value)) and not _is_label(value)
+    if "://" in value and _ADDRESS.match(value) and not is_random(value):
+        return False
+    return not (value[0].isupper() and value[1:].islower() and _is_label(value))
 
 
 def _is_label(value: str) -> bool:
     """Tell whether a value is a name of a secret, written as the label of a field is."""
-    written = len(value) <= _LONGEST_LABEL and value[0].isupper() and value[1:].islower()
-    return written and _LABEL.fullmatch(value) is not None and rule_of(value) is not None
+    short = len(value) <= _LONGEST_LABEL
+    return short and _LABEL.fullmatch(value) is not None and rule_of(value) is not None
 
 
 def is_mixed(value: str) -> bool:

@@ -70,6 +70,9 @@ _CALLED: Final = re.compile(
     r"(?:\[(?:\\{0,7}[\"'`]|[0-9]{1,9}\]|[A-Za-z_]\w{0,60}[],.\[])|\("
     r"(?:(?P<quote>\\{0,7}[\"'`])|[).:&*\[{$]|[0-9]{1,9}\)|[A-Za-z_]\w{0,60}[\s,)=.(\[]))"
 )
+_NAME_AND_SECRET: Final = re.compile(
+    r"\(\s?[\"'][^\"'\n]{0,100}[\"'],\s?[\"'](?P<secret>[^\"'\n]+)[\"']"
+)
 _SPLIT: Final = re.compile(r"[^a-z0-9]+")
 _SETTING: Final = re.compile(r"[ \t]*(?:[\r\n,;}&)\"'<\\]|$)")
 # After a scheme that is known anything is a secret, after another word what looks random.
@@ -173,7 +176,7 @@ class _Named:
         if quote is None:
             return None
         place = quote.end(), self.closing(quote)
-        value = self.text[slice(*place)]
+        value = self.text[place[0] : place[1]]
         return place if rule(value) and not _is_again(name, value, bare=False) else None
 
     def block(self, start: int, rule: Rule) -> Place | None:
@@ -191,8 +194,10 @@ class _Named:
             # `SecretStr("…")` holds a secret, `getenv("…")` is told where to look.
             return self.quoted(name, quote, rule if called["made"][0].isupper() else is_random)
         probe = _BARE.match(text, start, start + _PROBE)
-        if probe is None or text.startswith(('("', "('"), start):
+        if probe is None:
             return None
+        if pair := _NAME_AND_SECRET.match(text, start):
+            return pair.span("secret") if rule(pair["secret"]) else None
         if not is_given(probe[0].lstrip("(")):
             return None
         value = probe[0].rstrip(".?:")
@@ -321,7 +326,7 @@ def _is_again(name: str, value: str, *, bare: bool) -> bool:
     >>> _is_again("self.api_key", "aws_api_key", bare=True), _is_again("pw", "my_pw", bare=True)
     (True, False)
     """
-    if len(value) > _LONGEST_NAME:
+    if value[-1:].lower() != name[-1:].lower() or len(value) > _LONGEST_NAME:
         return False
     names, values = (_SPLIT.split(words.lower().strip("_")) for words in (name, value))
     least = min(len(values), 2) if bare else len(values)

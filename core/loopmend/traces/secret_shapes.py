@@ -67,10 +67,7 @@ _SHAPES: Final = tuple(
         ),
         ("-u", r"(?<=\s)(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,100}:(?P<mixed>[^\s'\"]+)"),
         # A name and its password as two texts, as `requests` takes them.
-        *(
-            (word, rf"\b{word}s? ?= ?\( ?{_TEXT}, ?[\"'](?P<secret>[^\"'\n]+)[\"']")
-            for word in ("auth", "credential")
-        ),
+        ("auth", rf"\bauth ?= ?\( ?{_TEXT}, ?[\"'](?P<secret>[^\"'\n]+)[\"']"),
         # What a client of a service takes without a name: its key, or its number and its key.
         (
             "client",
@@ -81,12 +78,8 @@ _SHAPES: Final = tuple(
         ),
         ("identified", r"(?i:\bidentified (?:with \S{1,60} )?by )['\"](?P<secret>[^'\"\n]+)"),
         ("requirepass", r"\brequirepass ['\"]?(?P<mixed>[^\s'\"]+)"),
-        ("masterauth", r"\bmasterauth ['\"]?(?P<mixed>[^\s'\"]+)"),
         # How Go's drivers write what `://` begins elsewhere.
-        *(
-            (word, rf"(?<![\w.-])[\w.-]{{1,64}}:(?P<secret>[^\s@\"'<>]{{1,200}}){re.escape(word)}")
-            for word in ("@tcp(", "@unix(")
-        ),
+        ("@tcp(", r"(?<![\w.-])[\w.-]{1,64}:(?P<secret>[^\s@\"'<>]{1,200})@tcp\("),
         # `-----BEGIN ` in base64, if neither `CERT` nor `PUBL` comes next.
         ("ls0tls1crudjti", r"(?P<random>LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[\w+/=-]{16,})"),
         *(
@@ -117,6 +110,9 @@ _SHAPES: Final = tuple(
         ("access_token$", r"access_token\$\w+\$(?P<secret>\w+\$\w+)"),
     )
 )
+_BY_WORD: Final[dict[str, list[re.Pattern[str]]]] = {}
+for _word, _pattern in _SHAPES:
+    _BY_WORD.setdefault(_word, []).append(_pattern)
 _MATCHED: Final = {"secret": is_given, "random": is_random, "mixed": is_mixed}
 
 
@@ -130,8 +126,8 @@ def places_of_keys(text: str, lowered: str) -> Iterator[Place]:
     for match in _PREFIXED.finditer(text):
         if is_key_body(match["body"]):
             yield match.span()
-    for word, pattern in _SHAPES:
-        if word in lowered:
+    for word in filter(lowered.__contains__, _BY_WORD):
+        for pattern in _BY_WORD[word]:
             for match in pattern.finditer(text):
                 yield from _matched(match)
 
