@@ -18,6 +18,7 @@ _JOINED: Final = re.compile(
     r"(?P<before>\w*?)(?P<word>password|passwd|passphrase|pw|secret|token|credential|apikey)s?"
 )
 _LONGEST_NAME: Final = 200
+_LONGEST_LABEL: Final = 40
 
 _ALWAYS: Final = frozenset(
     {"password", "passwd", "passphrase", "passcode", "pwd", "pw", "psk", "secret", "credential"}
@@ -32,7 +33,7 @@ _OPENS: Final = frozenset({"access", "account", "api", "auth", "private", "secre
 """Before `key` or `token`: what it opens, whatever it looks like."""
 _UNLOCKS: Final = (
     "admin app bearer decryption deploy encryption hmac host jwt license master personal refresh"
-    " root service session shared signing ssh storage subscription webhook write"
+    " root service session shared signing ssh storage subscription unseal webhook write"
 )
 _ALSO_OPENS: Final = frozenset(_UNLOCKS.split())
 """The same before `key`, but such a key can be one of a table too, so its value decides."""
@@ -51,14 +52,17 @@ _PUBLIC: Final = frozenset({"public", "publishable"})
 
 _PLACEHOLDER: Final = re.compile(
     r"\[redacted\]'*"
-    r"|\$\{?\w+(?::?-)?\}?|\$?\{\{[^{}]*(?:\}\})?|\$\(.*|%\w+%|%[sr]|\{[A-Za-z_.\s{}]*\}|<[A-Za-z_|/\s-]*>|\[[A-Za-z_\s-]*\]|[*•.…_xX#-]{3,}"
-    r"|(?i:your[-_ ][a-z_ -]+)|[\w-]{0,8}(?:\.{3}|…)|[A-Z]+(?:_[A-Z]+)+|!{1,2}[A-Za-z/]+"
+    r"|\$\{?\w+(?::?-)?\}?|\$\{\w+:?[?+][^{}]*\}?|\$?\{\{[^{}]*(?:\}\})?|\$\(.*|%\w+%|%[sr]|\{[A-Za-z_.\s{}]*\}|<[A-Za-z_|/\s-]*>|\[[A-Za-z_\s-]*\]|[*•.…_xX#-]{3,}"
+    r"|(?i:your[-_ ][a-z_ -]+)|[\w-]{0,8}(?:\.{3}|…)|[A-Z]{2,8}|[A-Z]+(?:_[A-Z]+)+|!{1,2}[A-Za-z/]+"
+    r"|(?:[a-z]+_)?(?:access|api|auth|private|secret)_(?:key|token|secret|credentials?)"
     r"|[a-z_]+(?:\.[a-z_]+)*[\[(].*|[a-z_]+(?:\.[A-Za-z_]+)+"
     r"|(?i:none|null|nil|undefined|true|false|str|string|secretstr|int|integer|number|bool|boolean"
     r"|bytes|text|any|optional|required|object|array)",
     re.DOTALL,
 )
 """What stands where a secret will be: a variable, an expression, a mask, the name of a type."""
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]{0,20}://")
+_LABEL: Final = re.compile(r"[^\W\d_]+(?: [^\W\d_]+){0,2}")
 
 
 def is_given(value: str) -> bool:
@@ -67,7 +71,19 @@ def is_given(value: str) -> bool:
     >>> is_given("hunter"), is_given("${DB_PASSWORD}"), is_given("")
     (True, False, False)
     """
-    return bool(value.strip()) and _PLACEHOLDER.fullmatch(value.strip()) is None
+    value = value.strip()
+    if not value or _PLACEHOLDER.fullmatch(value):
+        return False
+    # Where a secret is kept, `op://team/db`, or what a form calls it, `Passwort`.
+    if "://" in value and _ADDRESS.match(value) and not is_random(value):
+        return False
+    return not (value[0].isupper() and value[1:].islower() and _is_label(value))
+
+
+def _is_label(value: str) -> bool:
+    """Tell whether a value is a name of a secret, written as the label of a field is."""
+    short = len(value) <= _LONGEST_LABEL
+    return short and _LABEL.fullmatch(value) is not None and rule_of(value) is not None
 
 
 def is_mixed(value: str) -> bool:
@@ -165,7 +181,8 @@ def _rule(name: str) -> Rule | None:
     if _SESSION.fullmatch(name):
         return is_random
     words = _words(name)
-    if _PUBLIC.intersection(words):
+    # What identifies a key is no part of it; Vault's `secret_id` is a secret.
+    if _PUBLIC.intersection(words) or words[-2:] in (["key", "id"], ["token", "id"]):
         return None
     best: Rule | None = None
     for at, word in enumerate(words):

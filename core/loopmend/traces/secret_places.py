@@ -22,7 +22,7 @@ __all__ = ["places_of_secrets"]
 # What stands between a name and its value; Markdown's marks may stand around the sign. A pair is
 # `{"name": …, "value": …}`, an argument the next text of a list, a cell the next one of a row.
 _LINK: Final = re.compile(
-    r"(?P<sign>(?:\\{0,7}[\"'`]\]?)?\*{0,2}\s{0,8}(?:=>|:=|==?|:|%3[Dd])"
+    r"(?P<sign>(?:\\{0,7}[\"'`]\]?|[ \t]#?[0-9]{1,3})?\*{0,2}\s{0,8}(?:=>|:=|==?|:|%3[Dd])"
     r"(?:(?:\*{1,2}|__?)(?=[ \t]))?)\s{0,8}"
     # What pydantic says of a field that it refuses.
     r"|(?P<told>\n  [^\n]{1,200}\binput_value=)"
@@ -58,9 +58,22 @@ _PAIR_AFTER: Final = r"\s|$|\\{0,7}[\"']?[\w.-]+\\{0,7}[\"']?\s?[=:]"
 _BARE: Final = re.compile(
     r"(?:[^\s,;&)}\]<\"'`\\]"
     rf"|[,;&](?!{_PAIR_AFTER})"
-    r"|[)}\]\"'`](?![\s,;.)}\]\"'`\\<]|$)"
+    r"|[)}\]\"'`](?![\s,;.)}\]\"'`\\<]|$|:\s|:$)"
     r"|\\(?![nrt\"'\\]))+"
 )
+# A line that is a pair of its own, so the one before it has no value.
+_NEXT_PAIR: Final = re.compile(r"[\w.-]{1,200}[ \t]?[=:][ \t]*[^\s=]")
+# A call in a program: what makes the secret, or, of a class, what holds it.
+_CALLED: Final = re.compile(
+    r"(?:[A-Za-z_]\w{0,60}(?:\.|::|->|\?\.)){0,8}(?P<made>[A-Za-z_]\w{0,60})[!?]?"
+    # or what is looked up.
+    r"(?:\[(?:\\{0,7}[\"'`]|[0-9]{1,9}\]|[A-Za-z_]\w{0,60}[],.\[])|\("
+    r"(?:(?P<quote>\\{0,7}[\"'`])|[).:&*\[{$]|[0-9]{1,9}\)|[A-Za-z_]\w{0,60}[\s,)=.(\[]))"
+)
+_NAME_AND_SECRET: Final = re.compile(
+    r"\(\s?[\"'][^\"'\n]{0,100}[\"'],\s?[\"'](?P<secret>[^\"'\n]+)[\"']"
+)
+_SPLIT: Final = re.compile(r"[^a-z0-9]+")
 _SETTING: Final = re.compile(r"[ \t]*(?:[\r\n,;}&)\"'<\\]|$)")
 # After a scheme that is known anything is a secret, after another word what looks random.
 _SCHEME: Final = re.compile(
@@ -83,6 +96,9 @@ _CHALLENGE: Final = re.compile(
 _CHOICE: Final = re.compile(
     r"[A-Za-z]{1,12}(?:[-_][A-Za-z]{2})?|[0-9]{1,5}|/[\w/.-]*|[A-Z][a-z]{1,12}(?:[/_][A-Z][a-z]{1,12}){1,4}|"
 )
+_COOKIE: Final = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+# What RFC 6265 and its drafts let a server say about a cookie.
+_ATTRIBUTE: Final = re.compile(r"(?i:expires|max-age|domain|path|samesite|priority)")
 _QUERIED: Final = ("sig", "signature")
 _SCHEMA: Final = re.compile(r"[\"'](?:type|\$ref|anyOf|oneOf|allOf)\\{0,7}[\"']\s*:")
 _LONGEST_NAME: Final = 200
@@ -137,12 +153,13 @@ class _Named:
         header = _HEADER.fullmatch(name)
         if header is not None and link["sign"]:
             return self.header(header[1].lower(), start)
+        if "\n" in link[0] and _NEXT_PAIR.match(text, start):
+            return None
         quote = _QUOTE.match(text, start)
         if quote is not None:
             if text[begin - 1 : begin] == quote[0] and not link[0].startswith(quote[0]):
                 return None  # it closes the text that the name begins: `input("Password: ")`
-            place = quote.end(), self.closing(quote)
-            return place if rule(text[slice(*place)]) else None
+            return self.quoted(name, quote, rule)
         nests = rule is is_given and (link["sign"] or link["told"])
         if nests and text.startswith(("{", "["), start):
             return self.nested(start)
@@ -154,6 +171,14 @@ class _Named:
                 return start, start + len(line)
         return self.bare(name, link, rule)
 
+    def quoted(self, name: str, quote: re.Match[str] | None, rule: Rule) -> Place | None:
+        """Return where a value in quotes stands."""
+        if quote is None:
+            return None
+        place = quote.end(), self.closing(quote)
+        value = self.text[place[0] : place[1]]
+        return place if rule(value) and not _is_again(name, value, bare=False) else None
+
     def block(self, start: int, rule: Rule) -> Place | None:
         """Return where the lines of a block stand."""
         lines = _LINES.match(self.text, start)
@@ -164,10 +189,16 @@ class _Named:
     def bare(self, name: str, link: re.Match[str], rule: Rule) -> Place | None:
         """Return where a value without quotes stands; its end is looked for if it is a secret."""
         text, start = self.text, link.end()
+        if (link["sign"] or link["is"]) and (called := _CALLED.match(text, start)):
+            quote = _QUOTE.match(text, called.end() - len(called["quote"] or ""))
+            # `SecretStr("…")` holds a secret, `getenv("…")` is told where to look.
+            return self.quoted(name, quote, rule if called["made"][0].isupper() else is_random)
         probe = _BARE.match(text, start, start + _PROBE)
         if probe is None:
             return None
-        if not is_given(probe[0]):
+        if pair := _NAME_AND_SECRET.match(text, start):
+            return pair.span("secret") if rule(pair["secret"]) else None
+        if not is_given(probe[0].lstrip("(")):
             return None
         value = probe[0].rstrip(".?:")
         if link["cell"]:
@@ -181,7 +212,7 @@ class _Named:
             # A word after a colon is a setting if nothing follows it, else a sentence goes on.
             alone = _SETTING.match(text, end) and not _PLURAL.fullmatch(name)
             rule = rule if alone else is_random
-        if not rule(value):
+        if not rule(value) or not any(map(str.isalnum, value)) or _is_again(name, value, bare=True):
             return None
         whole = _BARE.match(text, start)
         return start, end if whole is None or whole.end() == probe.end() else whole.end()
@@ -191,6 +222,8 @@ class _Named:
         before = self.text[max(0, begin - 24) : begin]
         if link["close"] and before[-1:] != "<":
             return None
+        if before.endswith("${") and self.text.startswith(("?", "+"), link.end()):
+            return None  # `${DB_PASSWORD:?must be set}`: what a shell says if there is none
         if name.lower() in ("key", "token", "keys", "tokens"):
             word = _BEFORE.search(before)
             name = f"{word[1]}_{name}" if word else name
@@ -253,7 +286,8 @@ class _Named:
     def is_crumb(pair: str) -> bool:
         """Tell whether a cookie is more than a choice of its user's."""
         name, sign, value = pair.strip().partition("=")
-        return bool(sign) and (rule_of(name) is not None or _CHOICE.fullmatch(value) is None)
+        given = sign and _COOKIE.fullmatch(name) and not _ATTRIBUTE.fullmatch(name)
+        return bool(given) and (rule_of(name) is not None or _CHOICE.fullmatch(value) is None)
 
     def closing(self, quote: re.Match[str]) -> int:
         """Return where the quoted text ends: at the same quote, escaped as often; else the line."""
@@ -282,3 +316,18 @@ class _Named:
                 end = bracket.start()
                 break
         return (start + 1, end) if any(map(str.isalnum, self.text[start + 1 : end])) else None
+
+
+def _is_again(name: str, value: str, *, bare: bool) -> bool:
+    """Tell whether a value is the name once more: `api_key=key`, `"x-api-key": "X-API-Key"`.
+
+    Without quotes it is a variable, which may have words of its own before two that are the same.
+
+    >>> _is_again("self.api_key", "aws_api_key", bare=True), _is_again("pw", "my_pw", bare=True)
+    (True, False)
+    """
+    if value[-1:].lower() != name[-1:].lower() or len(value) > _LONGEST_NAME:
+        return False
+    names, values = (_SPLIT.split(words.lower().strip("_")) for words in (name, value))
+    least = min(len(values), 2) if bare else len(values)
+    return names[-least:] == values[-least:]

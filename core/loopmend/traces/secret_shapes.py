@@ -38,8 +38,9 @@ _PREFIXED: Final = re.compile(
 # Commands that are told a password by a letter; after `mysql -p` a blank asks for one.
 _OPTIONS: Final = (
     *(("sshpass", "-p ?"), ("login", "-p ?"), ("mysql", "-p"), ("mariadb", "-p")),
-    *(("redis-cli", "-a "), ("zip", "-P ?")),
+    *(("redis-cli", "-a "), ("zip", "-P ?"), ("ssh-keygen", "-[NP] ?")),
 )
+_TEXT: Final = r"[\"'][^\"'\n]{0,100}[\"']"
 # Shapes that are more than a prefix, with a word that the text holds then, in lower case.
 _SHAPES: Final = tuple(
     (word, re.compile(pattern, re.ASCII))
@@ -66,7 +67,21 @@ _SHAPES: Final = tuple(
         ),
         ("-u", r"(?<=\s)(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,100}:(?P<mixed>[^\s'\"]+)"),
         # A name and its password as two texts, as `requests` takes them.
-        ("auth", r"\bauth ?= ?\( ?[\"'][^\"'\n]{0,100}[\"'], ?[\"'](?P<secret>[^\"'\n]+)[\"']"),
+        ("auth", rf"\bauth ?= ?\( ?{_TEXT}, ?[\"'](?P<secret>[^\"'\n]+)[\"']"),
+        # What a client of a service takes without a name: its key, or its number and its key.
+        (
+            "client",
+            (
+                rf"Client\w{{0,20}}\(\s{{0,8}}(?:{_TEXT},\s{{0,8}})?"
+                r"[\"'](?P<random>[\w+/=-]{24,})[\"']"
+            ),
+        ),
+        ("identified", r"(?i:\bidentified (?:with \S{1,60} )?by )['\"](?P<secret>[^'\"\n]+)"),
+        ("requirepass", r"\brequirepass ['\"]?(?P<mixed>[^\s'\"]+)"),
+        # How Go's drivers write what `://` begins elsewhere.
+        ("@tcp(", r"(?<![\w.-])[\w.-]{1,64}:(?P<secret>[^\s@\"'<>]{1,200})@tcp\("),
+        # `-----BEGIN ` in base64, if neither `CERT` nor `PUBL` comes next.
+        ("ls0tls1crudjti", r"(?P<random>LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[\w+/=-]{16,})"),
         *(
             (word, rf"{word}[a-z-]{{0,8}}\b[^\n|;&]{{0,100}}? {option}['\"]?(?P<secret>[^\s'\"]+)")
             for word, option in _OPTIONS
@@ -95,6 +110,9 @@ _SHAPES: Final = tuple(
         ("access_token$", r"access_token\$\w+\$(?P<secret>\w+\$\w+)"),
     )
 )
+_BY_WORD: Final[dict[str, list[re.Pattern[str]]]] = {}
+for _word, _pattern in _SHAPES:
+    _BY_WORD.setdefault(_word, []).append(_pattern)
 _MATCHED: Final = {"secret": is_given, "random": is_random, "mixed": is_mixed}
 
 
@@ -108,8 +126,8 @@ def places_of_keys(text: str, lowered: str) -> Iterator[Place]:
     for match in _PREFIXED.finditer(text):
         if is_key_body(match["body"]):
             yield match.span()
-    for word, pattern in _SHAPES:
-        if word in lowered:
+    for word in filter(lowered.__contains__, _BY_WORD):
+        for pattern in _BY_WORD[word]:
             for match in pattern.finditer(text):
                 yield from _matched(match)
 

@@ -77,6 +77,15 @@ KEPT = [
     "password_changed_at='2026-03-01T10:00:00Z', last login 2026-03-01T10:00:00.000Z",
     "authorization: ask the owner",
     "a_module_of_twenty_and_more.attrib.and_another_name_of_it_that_is_long",
+    "api_key=api_key, aws_secret_access_key=my_access_key, self.api_key = public_api_key or x",
+    "host, secret_key = server['connection'], api_key: Optional[str], key_password=key_password",
+    '{"x-api-key": "X-API-Key"}, SET_COOKIE: Final[istr] = istr("Set-Cookie")',
+    "password = Path('secret.txt'), api_key = Settings[0], credentials = (",
+    ":param cookies: (optional) what to send; secret=access_token",
+    "private_key_id: 95739892f285553138d3648b93afb87bf3d2380e",
+    "SECRET_KEY=\nDEBUG=1, API_KEY=op://team/db/key, token: ${TOKEN:?must be set}",
+    "API_KEY=TODO --password PASSWORD, password = Getenv(`DB_PASSWORD`), PASS=${PASS:+set}",
+    '{"login.password": "Passwort"}, Set-Cookie: lang=en; Max-Age=31536000',
 ]
 PAIRS = [
     ("export OPENAI_API_KEY={}", "hunter2"),
@@ -142,6 +151,16 @@ PAIRS = [
     ("wifi.psk={}", "hunter"),
     ("if password == '{}'", "hunter"),
     ("if password == {}", "hunter2"),
+    ("password=SecretStr('{}')", "hunter"),
+    ("token = b64decode('{}')", RUN),
+    ("API key 2: {}", "hunter2"),
+    ("PW={}}}", "${X:-hunter2"),
+    ("password:\n  {}\n", "hunter2"),
+    ("secret:\n  {}\n", "YWJjZGVm="),
+    ('credentials = ("ann", "{}")', "hunter"),
+    ("CREATE USER ann IDENTIFIED BY '{}'", "hunter"),
+    ("password={}", "my_" + "password"),
+    ("password={}", "password_" * 30),
 ]
 
 
@@ -261,6 +280,7 @@ def _changed(row: Row) -> bool:
         "third_secret_rows.txt",
         "fourth_secret_rows.txt",
         "fifth_secret_rows.txt",
+        "sixth_secret_rows.txt",
     ],
 )
 def test_nine_of_ten_made_up_secrets_go_whole(file: str) -> None:
@@ -279,6 +299,7 @@ def test_nine_of_ten_made_up_secrets_go_whole(file: str) -> None:
         "third_lookalike_rows.txt",
         "fourth_lookalike_rows.txt",
         "fifth_lookalike_rows.txt",
+        "sixth_lookalike_rows.txt",
     ],
 )
 def test_what_looks_like_a_secret_stays(file: str) -> None:
