@@ -1,4 +1,4 @@
-"""What changed between two sets of runs, with intervals, so that chance is not taken for change."""
+"""What changed between two sets of runs, with intervals: chance does not count as change."""
 
 from __future__ import annotations
 

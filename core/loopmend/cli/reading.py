@@ -44,7 +44,7 @@ _LOG: Final = logging.getLogger(__name__)
 PART: Final = 1024 * 1024
 """The length of a part of a file, in bytes: about a second's work, which Ctrl-C has to wait for."""
 _FIRST: Final = 16 * 1024 * 1024
-"""A first line that is longer is taken for the whole file."""
+"""A first line that is longer counts as the whole file."""
 _GROUPS: Final = 64
 """So many runs that are spread over a file are read in one go."""
 

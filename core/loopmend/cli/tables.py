@@ -34,8 +34,8 @@ _WIDE: Final = 120
 _SHORT: Final = 90
 _FEW: Final = 5
 _OPTIONS: Final = (
-    "If you know how such runs end, say so: --max-iterations N is the cap, --finish NAME a call "
-    "that answers, --handover NAME one that hands over."
+    "If you know how such runs end, say so: --max-iterations N is the cap, --finish CALL a call "
+    "that answers, --handover CALL one that hands over."
 )
 HUNG_UP: Final = 141
 """The exit code if the output is closed early, as shells tell it of other programs."""

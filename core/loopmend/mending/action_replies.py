@@ -155,7 +155,7 @@ def _read_code(reply: Reply, tools: Toolbox | None, config: ReadingConfig) -> Tu
 def _of_unknown_tool(text: str, tools: Toolbox) -> Turn | None:
     """Return the failure of a call that is all of a reply, but of a tool that does not exist.
 
-    To take it for the answer would end the run with it. What looks like code may be the answer.
+    Accepting it as the answer would end the run with it. What looks like code may be the answer.
     """
     if not _MAY_BE_CALL.match(text.lstrip()):
         return None

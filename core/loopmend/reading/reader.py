@@ -228,7 +228,7 @@ class _Reading(Utterance):
         return self._fitted(calls, span, candidates[0].form, failure)
 
     def _unclear(self, candidates: list[Candidate], doubt: Doubt) -> Turn:
-        """Say that calls may only be shown, unless nobody would take them for calls.
+        """Say that calls may only be shown, unless nobody would mistake them for calls.
 
         Where calls go through the provider's interface, a call that stands in a quotation or in
         code is part of an answer.

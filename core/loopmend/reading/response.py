@@ -64,7 +64,7 @@ def read_response(  # noqa: PLR0913 - all but the text by name
     """Read a provider's response into the actions that it asks for, or say why not.
 
     If calls go through the provider's interface, a call in the text is a failure, because the host
-    would take it for the answer. With `salvage` you still get the call if it fits an available tool
+    would treat it as the answer. With `salvage` you still get the call if it fits an available tool
     and is clearly meant. You also get calls that the client could not decode, if the reader can
     read them.
 

@@ -104,7 +104,7 @@ class LenientError(ValueError):
 
 
 class BareName(str):
-    """Unquoted text that a program would take for a variable, a call or an f-string; or `???`."""
+    """Unquoted text that a program would read as a variable, a call or an f-string; or `???`."""
 
     __slots__ = ()
 

@@ -87,7 +87,7 @@ def _made_up(at: int, step: Step) -> Iterator[Finding]:
 
 
 def _came_of_it(step: Step) -> bool:
-    """Tell whether a step did something; that a host takes its text for the answer is nothing."""
+    """Tell whether a step did something; a host that treats its text as the answer does nothing."""
     answered = step.answer is not None and step.answer != step.text
     return bool(step.calls) or answered or bool(step.observations)
 
