@@ -25,7 +25,8 @@ _ORDER: Final = (
     r"|\b(?:must|should|shall|may)(?: not|n't)|\byou (?:cannot|can't|can not)(?= use| call| run)"
     r"|\bnot allowed to|\bnot to|\bnever|\bavoid|\bskip|\brefrain from|\bstay away from"
     r"|\b(?:forbid|prohibit|ban|disallow)(?:s|ding|ning|ed|den|ned)?|\binstead of|\brather than"
-    r"|(?<!\bwhy )(?<!\bif )(?<!\bor )(?<!\bhas )(?<!\bhave )(?<!\bdo )\bnot|\bno"
+    r"|(?<!\bwhy )(?<!\bif )(?<!\bor )(?<!\bhas )(?<!\bhave )(?<!\bdo )"
+    r"(?<!\bcould )(?<!\bdid )(?<!\bcan )\bnot|\bno"
 )
 # Behind another "not", these name what may be used.
 _BUT: Final = (
@@ -54,16 +55,39 @@ _AND: Final = (
 )
 
 
+# A name that is a word, too, is the tool's where nothing else is said of it: "do not use search",
+# "no search tool", "never `pay`", but neither "no search results" nor "never pay too much".
+_NO_WORD: Final = re.compile(r"[_\d.\-]|[a-z][A-Z]")
+_ENDS: Final = (
+    r"(?=[`'\"]|\s{0,3}(?:\Z|[.,;:!?()\[\]\u2013\u2014\n]|-\s)|\s{1,3}(?:tools?|functions?|commands?"
+    r"|use|call|please|anything|any ?one|any ?body|at all|again|here|any ?more)\b)"
+)
+# What is said of its use does not make it another word.
+_USED: Final = (
+    rf"(?:{_ENDS}|(?=\s{{1,3}}(?:for|on|in|at|with|to|as|when|while|until|unless|before|after)\b))"
+)
+
+
 @lru_cache(maxsize=64)
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    name = rf"(?<![a-z\d_\-])(?:{'|'.join(map(re.escape, names))})(?![a-z\d_\-])"
-    several = rf"{name}(?:{_AND}[`'\"]?{name}){{0,9}}"
-    verb = rf"(?:{_GAP}(?:ever|even|actually))?(?:{_GAP}{_USE})?(?:{_GAP}{_THE}){{0,3}}{_GAP}"
+    name, mark = _any_of(names), _any_of(filter(_NO_WORD.search, names))
+    rest = rf"(?:{_AND}[`'\"]?{name}){{0,9}}"
+    several, marks = f"{name}{rest}", f"{mark}{rest}"
+    ever = rf"(?:{_GAP}(?:ever|even|actually))?"
+    the = rf"(?:{_GAP}{_THE}){{0,3}}{_GAP}"
+    verb = rf"{ever}(?:{_GAP}{_USE})?{the}"
+    told = rf"(?:{verb}(?:{marks}|{several}{_ENDS})|{ever}{_GAP}{_USE}{the}{several}{_USED})"
     return re.compile(
-        rf"(?P<order>(?:{_ORDER}){verb}{several})|(?P<but>(?:{_BUT}){verb}{several})"
+        rf"(?P<order>(?:{_ORDER}){told})|(?P<but>(?:{_BUT}){told})"
         rf"|(?P<abroad>(?:{_ABROAD}){_GAP}{several}|{_EAST}{several}|{several}{_AFTER})",
         re.IGNORECASE,
     )
+
+
+def _any_of(names: Iterable[str]) -> str:
+    """Return a pattern of names that are no part of a longer one; of none it matches nothing."""
+    of = "|".join(map(re.escape, names)) or "(?!)"
+    return rf"(?<![a-z\d_\-])(?:{of})(?![a-z\d_\-])"
 
 
 def forbidden_in(said: Iterable[str], tools: Collection[str]) -> frozenset[str]:
