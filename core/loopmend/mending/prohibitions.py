@@ -25,7 +25,7 @@ _ORDER: Final = (
     r"|\b(?:must|should|shall|may)(?: not|n't)|\byou (?:cannot|can't|can not)(?= use| call| run)"
     r"|\bnot allowed to|\bnot to|\bnever|\bavoid|\bskip|\brefrain from|\bstay away from"
     r"|\b(?:forbid|prohibit|ban|disallow)(?:s|ding|ning|ed|den|ned)?|\binstead of|\brather than"
-    r"|(?<!\bwhy )(?<!\bif )(?<!\bor )(?<!\bhas )(?<!\bhave )(?<!\bdo )\bnot|\bno"
+    r"|(?:(?:[,;:.!?]|\b(?:but|and|please))\s|^)not"
 )
 # Behind another "not", these name what may be used.
 _BUT: Final = (
@@ -49,6 +49,10 @@ _AFTER: Final = (
     r"| (?:nicht|niet|auf keinen fall)\b)"
     r"|[^。\uff01\uff1f\n\x00-\u02ff]{0,10}?(?:ない|せず|なし|禁止|지 ?마|않|말))"
 )
+# Who says how often a tool may be used does not forbid it.
+_LIMIT: Final = r"[\s`'\"]{1,3}(?:tool )?(?:more (?:than|often)|too (?:often|many|much)|over \d)"
+# "no search" forbids it, "no search results" tells what came of it.
+_ALONE: Final = r"[`'\"]?(?=\s{0,2}(?:[.,;:!?)\n]|$|tool|call|please|or\b|and\b))"
 _AND: Final = (
     r"[`'\"]?\s{0,2}(?:[,/]\s{0,2}(?:(?:or|and|nor) )?|\s(?:or|and|nor|oder|und|ou|et|o|y) )"
 )
@@ -60,7 +64,7 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     several = rf"{name}(?:{_AND}[`'\"]?{name}){{0,9}}"
     verb = rf"(?:{_GAP}(?:ever|even|actually))?(?:{_GAP}{_USE})?(?:{_GAP}{_THE}){{0,3}}{_GAP}"
     return re.compile(
-        rf"(?P<order>(?:{_ORDER}){verb}{several})|(?P<but>(?:{_BUT}){verb}{several})"
+        rf"(?P<order>(?:{_ORDER}){verb}{several}(?!{_LIMIT})|\bno{_GAP}{several}{_ALONE})|(?P<but>(?:{_BUT}){verb}{several})"
         rf"|(?P<abroad>(?:{_ABROAD}){_GAP}{several}|{_EAST}{several}|{several}{_AFTER})",
         re.IGNORECASE,
     )
