@@ -117,6 +117,8 @@ class Quotations:
     @cached_property
     def forbidden(self) -> frozenset[str]:
         """The tools that the user forbids by name."""
+        if _OWN[self.form] and _PROMPT.search(self.question):  # not the user's alone
+            return frozenset()
         self.conversation = tuple(self.conversation)  # it may be an iterator
         users = [each.content for each in reversed(self.conversation) if each.role == "user"]
         return forbidden_in([self.question, *users], self.tools)

@@ -52,6 +52,7 @@ FORBIDDEN = [
     ("不要使用 delete_all", "delete_all"),
     ("delete_allを使わないでください", "delete_all"),
 ]
+PROMPT = "search: Search the web. Do not use search for math. Action Input: ..."
 ALLOWED = [
     ("Do not guess, search for Oslo.", "search"),
     ("Don't forget to use search.", "search"),
@@ -144,10 +145,18 @@ def test_a_forbidden_tool_is_not_in_the_schema() -> None:
 def test_where_calls_are_text_the_prompt_is_not_the_users() -> None:
     """A prompt that describes its tools forbids none by that."""
     mending = Mending(NAMES, "react")
-    mending.start("search: Search the web. Do not use search for math. Action Input: ...")
+    mending.start(PROMPT)
     step = mending.reply(Reply("Action: search\nAction Input: Oslo"))
     assert isinstance(step, Done)
     assert step.turn.calls == [ToolCall("search", "Oslo")]
+    policy = RetryPolicy(constrain="always")
+    for asked, offered in ((PROMPT, NAMES), ("Do not use search.", [*NAMES[:2], *NAMES[3:]])):
+        mending = Mending(NAMES, "react", policy=policy, can_constrain=True)
+        assert mending.start(asked).schema is not None
+        assert mending.offered is not None
+        assert list(mending.offered.tools) == offered
+    mending = Mending(NAMES, "react", policy=policy, can_constrain=True)
+    assert mending.start("Show me the tool call, do not run it.").schema is None
     turn = Turn((ToolCall("wipe", {}),), dialect="python")
     assert not Quotations("Do not use wipe.", NAMES, form="code").answer(
         Reply("wipe()"), turn, decodes=False
