@@ -30,7 +30,7 @@ from langchain_core.runnables import Runnable, RunnableSequence  # noqa: E402
 from pydantic import BaseModel, ConfigDict  # noqa: E402
 from typing_extensions import override  # noqa: E402
 
-from langchain_loopmend.errors import correction_of, said_by  # noqa: E402
+from langchain_loopmend.errors import correction_of, reason_in  # noqa: E402
 from langchain_loopmend.messages import ENDED  # noqa: E402
 from langchain_loopmend.parsers import AgentActionOutputParser  # noqa: E402
 from langchain_loopmend.streaming import Immediate  # noqa: E402
@@ -171,7 +171,7 @@ def _reply(error: OutputParserException) -> str | None:
     """Return the model's reply that an error of LangChain's parsers is about."""
     if isinstance(error.llm_output, str):
         return error.llm_output
-    message, prefix, text = said_by(error).partition(_PREFIX)
+    message, prefix, text = reason_in(error).partition(_PREFIX)
     return text.strip().removeprefix("`").removesuffix("`") if prefix and not message else None
 
 

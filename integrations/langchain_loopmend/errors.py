@@ -25,7 +25,7 @@ __all__ = [
     "correction_of",
     "failure_of",
     "instructions_of",
-    "said_by",
+    "reason_in",
 ]
 
 _LINK: Final = "\nFor troubleshooting, visit:"
@@ -101,7 +101,7 @@ class ValueParseException(_Refusal):
         self._parts = llm_output, reading, failure, observation, name
 
 
-def said_by(error: Exception) -> str:
+def reason_in(error: Exception) -> str:
     """Return what a parser says, without the link for people that LangChain appends."""
     return str(error).partition(_LINK)[0].strip()
 
@@ -110,7 +110,7 @@ def failure_of(error: Exception) -> Failure:
     """Return what a parser says in loopmend's terms."""
     if isinstance(error, _Refusal):
         return error.failure
-    return Failure(FailurePattern.MALFORMED, cut_reason(said_by(error)), (0, 0))
+    return Failure(FailurePattern.MALFORMED, cut_reason(reason_in(error)), (0, 0))
 
 
 def instructions_of(parser: Any) -> str:
@@ -128,4 +128,4 @@ def correction_of(parser: Any, error: Exception) -> str | None:
         return error.observation if parser is None else None
     if isinstance(error, OutputParserException) and error.observation:
         return error.observation
-    return parser_correction(said_by(error), instructions_of(parser))
+    return parser_correction(reason_in(error), instructions_of(parser))

@@ -148,8 +148,8 @@ class Mending:
         self._quotations = Quotations(question, names, conversation, self.form)
         if self.wanted is None:
             # Who may call under a schema would call what the user wants to see.
-            hides = holds_more or (self._quotations.wanted and self.policy.constrain != "always")
-            self.can_constrain = self.can_constrain and not hides
+            always = (self.form, self.policy.constrain) == ("native", "always")
+            self.can_constrain &= not (holds_more or (self._quotations.wanted and not always))
         self._constraining = self.policy.constrain == "always" and self.can_constrain
         return Ask(schema=self._schema())
 

@@ -25,8 +25,7 @@ _ORDER: Final = (
     r"|\b(?:must|should|shall|may)(?: not|n't)|\byou (?:cannot|can't|can not)(?= use| call| run)"
     r"|\bnot allowed to|\bnot to|\bnever|\bavoid|\bskip|\brefrain from|\bstay away from"
     r"|\b(?:forbid|prohibit|ban|disallow)(?:s|ding|ning|ed|den|ned)?|\binstead of|\brather than"
-    r"|(?<!\bwhy )(?<!\bif )(?<!\bor )(?<!\bhas )(?<!\bhave )(?<!\bdo )"
-    r"(?<!\bcould )(?<!\bdid )(?<!\bcan )\bnot|\bno"
+    r"|(?:(?:[,;:.!?]|\b(?:but|and|please))\s|^)not|\bno"
 )
 # Behind another "not", these name what may be used.
 _BUT: Final = (
@@ -50,6 +49,8 @@ _AFTER: Final = (
     r"| (?:nicht|niet|auf keinen fall)\b)"
     r"|[^。\uff01\uff1f\n\x00-\u02ff]{0,10}?(?:ない|せず|なし|禁止|지 ?마|않|말))"
 )
+# Who says how often a tool may be used does not forbid it.
+_LIMIT: Final = r"[\s`'\"]{1,3}(?:tool )?(?:more (?:than|often)|too (?:often|many|much)|over \d)"
 _AND: Final = (
     r"[`'\"]?\s{0,2}(?:[,/]\s{0,2}(?:(?:or|and|nor) )?|\s(?:or|and|nor|oder|und|ou|et|o|y) )"
 )
@@ -76,7 +77,8 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     ever = rf"(?:{_GAP}(?:ever|even|actually))?"
     the = rf"(?:{_GAP}{_THE}){{0,3}}{_GAP}"
     verb = rf"{ever}(?:{_GAP}{_USE})?{the}"
-    told = rf"(?:{verb}(?:{marks}|{several}{_ENDS})|{ever}{_GAP}{_USE}{the}{several}{_USED})"
+    used = rf"{ever}{_GAP}{_USE}{the}{several}{_USED}"
+    told = rf"(?:{verb}(?:{marks}(?!{_LIMIT})|{several}{_ENDS})|{used})"
     return re.compile(
         rf"(?P<order>(?:{_ORDER}){told})|(?P<but>(?:{_BUT}){told})"
         rf"|(?P<abroad>(?:{_ABROAD}){_GAP}{several}|{_EAST}{several}|{several}{_AFTER})",

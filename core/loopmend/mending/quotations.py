@@ -117,6 +117,8 @@ class Quotations:
     @cached_property
     def forbidden(self) -> frozenset[str]:
         """The tools that the user forbids by name."""
+        if _OWN[self.form] and _PROMPT.search(self.question):  # not the user's alone
+            return frozenset()
         self.conversation = tuple(self.conversation)  # it may be an iterator
         users = [each.content for each in reversed(self.conversation) if each.role == "user"]
         return forbidden_in([self.question, *users], self.tools)
@@ -130,21 +132,21 @@ class Quotations:
             decodes: Whether the provider decodes by the schema of actions.
         """
         called = self.form == "native" and (reply.calls or reply.broken_calls)
-        if called or reply.error or turn.dialect == "native":
+        calls, failure = turn.calls, turn.failure
+        if called or reply.error or turn.dialect == "native" or not (calls or failure):
             return False
-        if self._forbids(turn):
+        named = {call.name for call in calls} | ({failure.tool} if failure else set())
+        if self._forbids(turn, named):
             return True
         if decodes and turn.dialect == "contract":
             return False
-        if self.form == "native" and turn.failure is not None and self.wanted:
-            return turn.failure.pattern is not FailurePattern.EMPTY
+        if self.form == "native" and failure is not None and self.wanted:
+            return failure.pattern is not FailurePattern.EMPTY
         return self.hold(turn, reply.text)
 
-    def _forbids(self, turn: Turn) -> bool:
-        """Tell whether a turn is about a tool that the user forbids by name."""
-        failure = turn.failure
-        named = {call.name for call in turn.calls} | ({failure.tool} if failure else set())
-        if not named or _OWN[self.form] is None or self._prompted(turn):
+    def _forbids(self, turn: Turn, named: Collection[str | None]) -> bool:
+        """Tell whether the user forbids one of the tools by name that a turn is about."""
+        if _OWN[self.form] is None or self._prompted(turn):
             return False
         return not self.forbidden.isdisjoint(named)
 

@@ -57,8 +57,8 @@ class Ask:
     attempt: int = 0
     """How often you have asked before."""
     schema: Mapping[str, Any] | None = None
-    """The schema to decode by. If you asked for actions, pass the conversation through
-    `constrained`; if you asked for a value, leave the conversation as it is."""
+    """The schema to decode by. If you asked for actions, pass the conversation and
+    `Mending.offered` through `constrained`; if you asked for a value, leave it as it is."""
     retry: Retry | None = None
     """The event to send to listeners first."""
 

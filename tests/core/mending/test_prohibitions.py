@@ -43,6 +43,8 @@ FORBIDDEN = [
     ("Never `find`.", "find"),
     ("Do not search.", "search"),
     ("Do not send the list and do not run_sql on it.", "run_sql"),
+    ("Tidy up: no wipe!", "wipe"),
+    ("Use search but not wipe.", "wipe"),
     ("Benutze delete_all nicht.", "delete_all"),
     ("Räum auf, aber benutze nicht wipe.", "wipe"),
     ("Ohne delete_all bitte.", "delete_all"),
@@ -55,6 +57,7 @@ FORBIDDEN = [
     ("不要使用 delete_all", "delete_all"),
     ("delete_allを使わないでください", "delete_all"),
 ]
+PROMPT = "search: Search the web. Do not use search for math. Action Input: ..."
 ALLOWED = [
     ("Do not guess, search for Oslo.", "search"),
     ("Don't forget to use search.", "search"),
@@ -68,6 +71,10 @@ ALLOWED = [
     ("Never answer without search.", "search"),
     ("Don't answer without calling search first.", "search"),
     ("Why not search for Oslo?", "search"),
+    ("If you did not find it, find it now.", "find"),
+    ("Do not use search more than twice.", "search"),
+    ("Do not use search too often.", "search"),
+    ("There are no search results yet.", "search"),
     ("Run delete_all without asking me.", "delete_all"),
     ("I have not used delete_all yet. Use it now.", "delete_all"),
     ("Use search, not your memory.", "search"),
@@ -149,10 +156,18 @@ def test_a_forbidden_tool_is_not_in_the_schema() -> None:
 def test_where_calls_are_text_the_prompt_is_not_the_users() -> None:
     """A prompt that describes its tools forbids none by that."""
     mending = Mending(NAMES, "react")
-    mending.start("search: Search the web. Do not use search for math. Action Input: ...")
+    mending.start(PROMPT)
     step = mending.reply(Reply("Action: search\nAction Input: Oslo"))
     assert isinstance(step, Done)
     assert step.turn.calls == [ToolCall("search", "Oslo")]
+    policy = RetryPolicy(constrain="always")
+    for asked, offered in ((PROMPT, NAMES), ("Do not use search.", [*NAMES[:2], *NAMES[3:]])):
+        mending = Mending(NAMES, "react", policy=policy, can_constrain=True)
+        assert mending.start(asked).schema is not None
+        assert mending.offered is not None
+        assert list(mending.offered.tools) == offered
+    mending = Mending(NAMES, "react", policy=policy, can_constrain=True)
+    assert mending.start("Show me the tool call, do not run it.").schema is None
     turn = Turn((ToolCall("wipe", {}),), dialect="python")
     assert not Quotations("Do not use wipe.", NAMES, form="code").answer(
         Reply("wipe()"), turn, decodes=False

@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.timing import fastest
-from loopmend import Finding, StopReason, Trace, Turn, classify_trace, read_turn
+from loopmend import (
+    Finding,
+    StopReason,
+    Trace,
+    Turn,
+    classify_trace,
+    read_response,
+    read_turn,
+)
 from loopmend.contracts import Stuck
 from loopmend.traces import Limits, Observation, Step, Tokens, TraceCall, TraceError
 from loopmend.traces.view import View, words
@@ -435,3 +443,27 @@ def test_a_fruitless_loop_that_ends_well() -> None:
     found = classify_trace(Trace([*tried, step("find", "Arun", "here")], answer="4")).findings
     [loop] = [each for each in found if each.kind == "fruitless_loop"]
     assert (loop.severity, loop.recovered, loop.step) == ("info", True, 2)
+
+
+WRITTEN = '{"name": "City", "arguments": {"name": "Oslo"}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "found"),
+    [
+        (WRITTEN, '{"name":"Oslo"}', False),
+        (WRITTEN, '{"name":"Bergen"}', True),
+        (WRITTEN, '{"name":', True),
+        (WRITTEN, "Oslo", True),
+        (WRITTEN, None, True),
+        ("Let me search for {it}.", '{"name":"Oslo"}', True),
+    ],
+)
+def test_a_written_answer_that_was_used(text: str, answer: str | None, found: bool) -> None:  # noqa: FBT001
+    """Whose arguments are the run's answer did what was asked; any other written call did not."""
+    turn = read_turn(text, tools=["City", "search"])
+    if turn.failure is None and turn.calls:
+        turn = read_response(text, tools=["City", "search"], protocol="native")
+    trace = Trace([Step(text, turn=turn)], answer=answer)
+    kinds = [finding.kind for finding in classify_trace(trace).findings]
+    assert any(kind in ("parse_failure", "narrated_call") for kind in kinds) is found

@@ -173,6 +173,11 @@ class Steps(AgentMiddleware):
         self.count += 1
         return handler(request)
 
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        """Count and go on."""
+        self.count += 1
+        return await handler(request)
+
 
 @settings(deadline=None, max_examples=40)
 @given(adversaries, st.integers(0, 2))

@@ -27,6 +27,7 @@ from langchain_loopmend import (
     AgentActionOutputParser,
     NormalizationError,
     RetryingOutputParser,
+    TraceRecorder,
     as_tool_caller,
     with_parsing_retry,
     with_tool_call_retry,
@@ -35,7 +36,7 @@ from langchain_loopmend.messages import ENDED
 from langchain_loopmend.middleware import NormalizationMiddleware, ToolCallingMiddleware
 from langchain_loopmend.schemas import decoding_arguments, takes_schema
 from langchain_loopmend.testing import DecodingChatModel, ScriptedChatModel, call
-from loopmend import action_schema
+from loopmend import action_schema, classify_trace
 from tests.integrations.langchain.events import WITH_CONTEXT, Events
 from tests.integrations.langchain.test_agents import Place
 from tests.integrations.langchain.tools import TOOLS, search, wait
@@ -645,3 +646,16 @@ def test_who_refused_the_schema_is_remembered() -> None:
     chain = with_parsing_retry(first, tools=["search"], retry_llm=second)
     assert chain.invoke("What is 2 + 2?").return_values == {"output": "4"}
     assert (takes_schema(first), takes_schema(second)) == (True, False)
+
+
+@pytest.mark.parametrize("wanted", [ToolStrategy(Place), ProviderStrategy(Place)])
+def test_a_structured_answer_by_the_schema_is_no_failure(wanted: Any) -> None:
+    """What the model writes where it is held to a schema did what was asked of it."""
+    recorder = TraceRecorder()
+    llm = DecodingChatModel(script=[CALL, ANSWER])
+    middleware: Any = [ToolCallingMiddleware()]
+    run: Any = create_agent(llm, TOOLS, response_format=wanted, middleware=middleware)
+    run.invoke(QUESTION, {"callbacks": [recorder]})
+    assert recorder.last is not None
+    report = classify_trace(recorder.last)
+    assert (report.stop.reason.value, list(report.findings)) == ("final_answer", [])

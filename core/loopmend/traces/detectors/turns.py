@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -50,7 +51,8 @@ def failures(view: View) -> Iterator[Finding]:
     last = -1 if open_ended or _taken_out(trace) else len(trace.steps) - 1
     told = holds(view.said, _RESULTS)
     for at, step in enumerate(trace.steps):
-        if not _came_of_it(step) and (
+        given = at == len(trace.steps) - 1 and _gave(step, trace.answer)
+        if not (given or _came_of_it(step)) and (
             as_read(step) is not None or (at == last and is_worth(step.text))
         ):
             yield from _unused(view, at, step)
@@ -62,6 +64,17 @@ def _taken_out(trace: Trace) -> bool:
     """Tell whether the host's answer is a piece of the last reply: then the host could use it."""
     said, answer = trace.steps[-1].text if trace.steps else "", trace.answer
     return answer is not None and "" != answer != said and answer in said
+
+
+def _gave(step: Step, answer: str | None) -> bool:
+    """Tell whether a run's answer is the arguments of a call that a reply writes."""
+    if answer is None or not answer.startswith("{") or "{" not in step.text:
+        return False
+    call = step.turn.failure.call if step.turn is not None and step.turn.failure else None
+    try:
+        return call is not None and bool(json.loads(answer) == call.arguments)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _unused(view: View, at: int, step: Step) -> Iterator[Finding]:
