@@ -12,7 +12,7 @@ from loopmend.reading.alignment import Alignment
 from loopmend.reading.problem import Problem, kind_of, place
 from loopmend.reading.schema import Schema
 from loopmend.reading.templates import echoes_schema, placeholder_in
-from loopmend.reading.turn import Failure, FailurePattern, Fidelity, Repair
+from loopmend.reading.turn import Failure, FailurePattern, Fidelity, Repair, failure
 from loopmend.reading.values import Value
 
 __all__ = ["JsonReading", "exact", "judged", "refused", "stopped"]
@@ -92,9 +92,9 @@ def exact(value: Any, span: tuple[int, int], data: Any) -> JsonReading:
 def stopped(found: Value, message: str) -> JsonReading:
     """Return the reading of a value that the text stops in, or of which parts are left out."""
     span = (found.start, found.end)
-    failure = Failure(P.TRUNCATED, message, span)
+    why = failure(P.TRUNCATED, message, span)
     return _frozen(
-        _OpenReading(None, failure, "exact", found.repairs, False, span, found.value)  # noqa: FBT003 - not whole
+        _OpenReading(None, why, "exact", found.repairs, False, span, found.value)  # noqa: FBT003 - not whole
     )
 
 
@@ -186,8 +186,8 @@ def _is_blank(value: Any, data: dict[str, Any]) -> bool:
 def _mismatched(reading: JsonReading, problems: tuple[Problem, ...]) -> JsonReading:
     words = "; ".join(str(problem) for problem in problems[:_MOST_NAMED])
     more = f"; and {len(problems) - _MOST_NAMED} more" if len(problems) > _MOST_NAMED else ""
-    failure = Failure(P.BAD_VALUE, f"{words}{more}.", reading.span, problems=problems)
-    return replace(reading, value=None, failure=failure)
+    why = Failure(P.BAD_VALUE, f"{words}{more}.", reading.span, problems=problems)
+    return replace(reading, value=None, failure=why)
 
 
 def refused(reading: JsonReading, pattern: FailurePattern, message: str) -> JsonReading:
