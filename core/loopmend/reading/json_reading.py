@@ -9,7 +9,7 @@ from loopmend._arguments import not_text
 from loopmend.reading.decoding import repaired_value
 from loopmend.reading.disowning import is_disowned
 from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, unopened_value
-from loopmend.reading.judgement import JsonReading, exact, judged, refused, stopped
+from loopmend.reading.judgement import JsonReading, exact, judged, loses_digits, refused, stopped
 from loopmend.reading.lexicon import Role
 from loopmend.reading.pairs import NO_JSON, TwiceError, codec_at_hand, value_or_none
 from loopmend.reading.plain_values import plain_value
@@ -115,6 +115,8 @@ def _alone(text: str, whole: Value, wanted: Schema | None) -> JsonReading | None
 def _clean(data: Any, text: str, span: tuple[int, int], wanted: Schema) -> JsonReading | None:
     """Return quickly what a reply says that is nothing but JSON that fits."""
     if not wanted.numbered and echoes_schema(data, wanted):
+        return None
+    if wanted.decimal and loses_digits(text, data):
         return None
     try:
         return exact(wanted.clean(data, text), span, data)
