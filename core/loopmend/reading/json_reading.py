@@ -27,6 +27,7 @@ _DEFAULT: Final = ReadingConfig()
 _IN_A_SENTENCE: Final = 2
 _STOPS: Final = "The reply stops in the middle of the value."
 _LEFT_OUT: Final = "The value leaves parts out."
+_SEVERAL: Final = "Several values fit, and it is unclear which one is meant."
 _DISOWNED: Final = "The sentence around the value says that it is not the answer."
 P: Final = FailurePattern
 
@@ -170,7 +171,7 @@ class _Reply:
         excerpts = Excerpts(self.text, known)
         written = self._written(excerpts)
         if written is not None and written.ok:
-            return written
+            return self._unrivalled(written, excerpts)
         reading = self._chosen(excerpts)
         if reading is not None and (reading.ok or reading.fidelity == "salvaged"):
             return reading
@@ -223,8 +224,7 @@ class _Reply:
                 continue
             rival = self._judged(other)
             if rival.ok and rival.data != reading.data:
-                message = "Several values fit, and it is unclear which one is meant."
-                return refused(reading, P.MALFORMED, message)
+                return refused(reading, P.MALFORMED, _SEVERAL)
         return reading
 
     def _judged(self, excerpt: Excerpt) -> JsonReading:
@@ -243,6 +243,16 @@ class _Reply:
             return None
         found = written_members(self.text, excerpts.visible, self.wanted)
         return None if found is None else judged(self.text, found, self.wanted)
+
+    def _unrivalled(self, written: JsonReading, excerpts: Excerpts) -> JsonReading:
+        """Refuse what is written without brackets if JSON beside it says something else."""
+        start, end = written.span
+        for other in excerpts.found:
+            if not start <= other.value.start < end:
+                rival = self._judged(other)
+                if rival.ok and rival.data != written.data:
+                    return refused(written, P.MALFORMED, _SEVERAL)
+        return written
 
     def _said(self, excerpts: Excerpts) -> JsonReading | None:
         """Return the value that a reply without JSON says in words."""

@@ -13,6 +13,7 @@ __all__ = [
     "ENDS_TOO_EARLY",
     "INNER_QUOTE",
     "LEFT_OUT",
+    "MISSING_QUOTE",
     "MOST_REPAIRS",
     "NAMED",
     "BareName",
@@ -35,6 +36,8 @@ ENDS_TOO_EARLY: Final = "closed at the end of the text"
 """The repair where a bracket or a quote is missing at the end."""
 INNER_QUOTE: Final = "unescaped quote in a string"
 """The repair of a quote that belongs to a string."""
+MISSING_QUOTE: Final = "missing quote"
+"""The repair of a string that lacks a quote."""
 MOST_REPAIRS: Final = 100
 """So many repairs are noted."""
 Part = Literal["root", "argument", "key", "member", "item"]
@@ -242,18 +245,27 @@ class ScalarScanner:
             self.fail("an expression, not a value", start)
         if _KEYED.match(word):
             self.fail("a key in a value", start)
-        quotes = word.count('"')
-        if quotes and "\\" in word:
-            self.fail("unquoted text that holds quotes", start)
-        if quotes == 1 and word.endswith('"'):
-            self.mend("missing quote", start)
-            return word[:-1].rstrip()
-        if quotes % 2 or (quotes and ":" in word):
-            self.fail("unquoted text that holds quotes", start)
+        if '"' in word and (lacking := self._half_quoted(word, start)) is not None:
+            return lacking
         self.mend("unquoted text", start)
         if numeric and _DIGITS.fullmatch(word):
             return OddNumber(word)
         return BareName(word) if self._is_code(word) else word
+
+    def _half_quoted(self, word: str, start: int) -> str | None:
+        """Return the text that lacks its first quote, if that is so; refuse most other quotes."""
+        quotes = word.count('"')
+        if quotes and "\\" in word:
+            self.fail("unquoted text that holds quotes", start)
+        if quotes == 1 and word.endswith('"'):
+            # `"a, "b": c"`: a quote is missing behind `a` and before `c`, or `b` is only quoted.
+            if any(r.what == MISSING_QUOTE and self.text[r.span[0]] == "," for r in self.repairs):
+                self.fail("quotes that can be read in two ways", start)
+            self.mend(MISSING_QUOTE, start)
+            return word[:-1].rstrip()
+        if quotes % 2 or (quotes and ":" in word):
+            self.fail("unquoted text that holds quotes", start)
+        return None
 
     def _is_code(self, word: str) -> bool:
         """Tell whether unquoted text is what a program would look up, or no text at all."""

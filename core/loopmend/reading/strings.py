@@ -12,7 +12,7 @@ from typing import Final
 
 from loopmend.reading.escapes import EscapeScanner
 from loopmend.reading.quotations import CLOSERS, QUOTES, is_open
-from loopmend.reading.scalars import INNER_QUOTE, NAMED, Part, Tear
+from loopmend.reading.scalars import INNER_QUOTE, MISSING_QUOTE, NAMED, Part, Tear
 
 __all__ = ["StringScanner"]
 
@@ -52,6 +52,7 @@ _UNCLOSED: Final = {
 }
 _TWO_WAYS: Final = "quotes that can be read in two ways"
 _RAW: Final = "raw line end in a string"
+_CONTROL: Final = re.compile(r"[\x00-\x1f]")
 _DOUBLED: Final = "doubled quotes"
 _TRIPLE: Final = ('"""', "'''", "```")
 _BEFORE_KEY: Final = frozenset(", \t\n\r\f\v/")
@@ -134,7 +135,7 @@ class StringScanner(EscapeScanner):
             if ends and len(QUOTES[opening]) == 1:
                 self.at = end + 1
                 self._note_quotes(start)
-                if ("\t" in plain or "\r" in plain) and not self.parentheses:
+                if not (plain.isprintable() or self.parentheses) and _CONTROL.search(plain):
                     self.mend(_RAW, begin, end)
                 return plain
         found = self._ended(opening, begin)
@@ -177,8 +178,9 @@ class StringScanner(EscapeScanner):
                 if not opens:
                     self._refuse(start, at, part, empty=at == start, first=checked == start)
                 if (unclosed := self._ends_before(at)) is not None and unclosed >= begin:
-                    self._verify(inner_quotes == 0, at)
-                    self.mend("missing quote", unclosed)
+                    # `"a\\", "b"`: a quote that is escaped, or a raw backslash at the end.
+                    self._verify(inner_quotes == 0 and text[unclosed - 2 : unclosed] != '\\"', at)
+                    self.mend(MISSING_QUOTE, unclosed)
                     self.at = unclosed
                     return "".join([*pieces, text[begin:unclosed]])
             if ends or text.find(char, at + 1, at + _REACH) == -1:
@@ -265,7 +267,7 @@ class StringScanner(EscapeScanner):
         if pieces or plain[-1:] in QUOTES or "," in plain or ":" in plain.replace("://", ""):
             self.fail("a string that does not end", begin)
         self.at = begin + len(plain)
-        self.mend("missing quote", self.at)
+        self.mend(MISSING_QUOTE, self.at)
         return plain
 
     def token(self) -> str | None:
@@ -283,7 +285,7 @@ class StringScanner(EscapeScanner):
         if end == -1:
             self.tear(Tear.CUT)
             end = len(self.text)
-        self.mend("missing quote", end)
+        self.mend(MISSING_QUOTE, end)
         self.at = end
         return self.text[begin:end]
 

@@ -242,6 +242,8 @@ def test_repairs_say_where() -> None:
         ('{"a": ObjectId("1")}', P.MALFORMED, "an expression, not a value"),
         ('{"a": x "b" : y "c}', P.MALFORMED, "unquoted text that holds quotes"),
         ('{"a": "b" # so } what', P.MALFORMED, "a comment that does not end"),
+        ('{"a": "x, "b": y", "c": 1}', P.MALFORMED, "quotes that can be read in two ways"),
+        ('{"a": "x\\", "b": 1}', P.MALFORMED, "quotes that can be read in two ways"),
         ('{"a": "x" or "y"}', P.MALFORMED, "quotes that can be read in two ways"),
         ('{"a": "x" | "y", "b": 1}', P.MALFORMED, "quotes that can be read in two ways"),
         ('["x"||"y"]', P.MALFORMED, "quotes that can be read in two ways"),
@@ -354,6 +356,13 @@ def test_no_number_is_no_number(text: str) -> None:
     """`NaN` is what it says, however broken the rest is, and no JSON."""
     reading = read_json(text)
     assert str(reading.value).count("nan") == 1
+    assert reading.fidelity == "repaired"
+
+
+def test_a_raw_control_character_is_a_repair() -> None:
+    """JSON allows none in a string."""
+    reading = read_json('{"a": "b\x00c"}')
+    assert reading.value == {"a": "b\x00c"}
     assert reading.fidelity == "repaired"
 
 
