@@ -27,14 +27,22 @@ _ENCLOSING: Final = re.compile(
     r"\\(?:(?P<inner>[\"'])(?=\w)|(?P<escaped>[\"'])|.)"
     r"|(?P<open>[{\[(])|(?P<close>[}\])])|(?<![\w.!?,;:)\]}%\"'])(?P<quote>[\"'])(?=[^\s,:}\])])|(?P<last>[\"'])"
 )
+_OPENS_ITEM: Final = re.compile(r",\s{1,20}[\"']")
 _DEEPEST: Final = 50
 
 
-def is_open(found: str, quote: str) -> bool:
+def is_open(found: str, quote: str, *, item: bool = False) -> bool:
     """Tell whether a string ends within something that it quotes: brackets, or quotes of its kind.
 
     Then the quote that seems to end it may belong to what is quoted.
+
+    Args:
+        found: What is read of it.
+        quote: The quote that seems to end it.
+        item: Whether one of its quotes may also open the next item of an array.
     """
+    if item and _OPENS_ITEM.search(found):
+        return True
     held: list[str] = []
     for match in _ENCLOSING.finditer(found):
         sign = match["inner"] or match["escaped"] or match[0]

@@ -87,6 +87,7 @@ _CODE: Final = re.compile(
 _CONSTRUCTED: Final = re.compile(r"(?:new\s+)?[A-Za-z_][\w.]*(?:\(\s*[\"'\d)]|\[\s*[\"'])")
 _KEYED: Final = re.compile(r"[\w$\-]+:\s")
 _SEMICOLON: Final = re.compile(r";\s*(?:\Z|[\w$.\-]{1,60}\s*:)")
+_NO_START: Final = (["missing comma"], ["comment left out"])
 _JSON_WORDS: Final = {"true": True, "false": False, "null": None}
 _WORDS: Final[dict[str, bool | None]] = {
     **_JSON_WORDS,
@@ -245,7 +246,7 @@ class ScalarScanner:
             self.fail("an expression, not a value", start)
         if _KEYED.match(word):
             self.fail("a key in a value", start)
-        if '"' in word and (lacking := self._half_quoted(word, start)) is not None:
+        if ('"' in word or "\\\\" in word) and (lacking := self._half_quoted(word, start)):
             return lacking
         self.mend("unquoted text", start)
         if numeric and _DIGITS.fullmatch(word):
@@ -253,13 +254,16 @@ class ScalarScanner:
         return BareName(word) if self._is_code(word) else word
 
     def _half_quoted(self, word: str, start: int) -> str | None:
-        """Return the text that lacks its first quote, if that is so; refuse most other quotes."""
+        """Return the text that lacks its first quote; refuse most other quotes."""
         quotes = word.count('"')
-        if quotes and "\\" in word:
-            self.fail("unquoted text that holds quotes", start)
+        if "\\\\" in word or (quotes and "\\" in word):
+            self.fail("unquoted text that holds quotes or backslashes", start)
         if quotes == 1 and word.endswith('"'):
             # `"a, "b": c"`: a quote is missing behind `a` and before `c`, or `b` is only quoted.
-            if any(r.what == MISSING_QUOTE and self.text[r.span[0]] == "," for r in self.repairs):
+            # Behind unquoted text, a comment or another string it may be missing before that.
+            lost = (r.what == MISSING_QUOTE and self.text[r.span[0]] == "," for r in self.repairs)
+            kinds = [r.what for r in self.repairs]
+            if word == '"' or "unquoted text" in kinds or kinds[-1:] in _NO_START or any(lost):
                 self.fail("quotes that can be read in two ways", start)
             self.mend(MISSING_QUOTE, start)
             return word[:-1].rstrip()

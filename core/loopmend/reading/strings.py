@@ -80,6 +80,9 @@ _ENDS: Final = {
     opening: re.compile("[\\\\\n\t\r" + "".join(set(closing)) + "]")
     for opening, closing in QUOTES.items()
 }
+_BLANKS_AND_SIGN: Final = re.compile(r"\s*[,:]")
+# An escaped quote and a comma look like the end of a string whose quote is missing.
+_ESCAPED_END: Final = re.compile(r"\\[\"'],\s{0,20}\Z")
 _SEMICOLON: Final = re.compile(r"\s*;\s*[\"'\u201c]")
 _QUOTE_NEXT: Final = re.compile(r"\s*,\s*[\"'\u201c]|[ \t]+[\"'](?=[^\s,}\])])")
 _COMMA_NEXT: Final = re.compile(r"\s*,")
@@ -178,13 +181,14 @@ class StringScanner(EscapeScanner):
                 if not opens:
                     self._refuse(start, at, part, empty=at == start, first=checked == start)
                 if (unclosed := self._ends_before(at)) is not None and unclosed >= begin:
-                    # `"a\\", "b"`: a quote that is escaped, or a raw backslash at the end.
-                    self._verify(inner_quotes == 0 and text[unclosed - 2 : unclosed] != '\\"', at)
+                    self._verify(inner_quotes == 0 and self._lacks_quote(unclosed, at), at)
                     self.mend(MISSING_QUOTE, unclosed)
                     self.at = unclosed
                     return "".join([*pieces, text[begin:unclosed]])
             if ends or text.find(char, at + 1, at + _REACH) == -1:
-                self._verify(inner_quotes == 0 or not is_open(text[start:at], char), at)
+                item = part == "item" and inner_quotes % 2 == 1
+                open_ = inner_quotes > 0 and is_open(text[start:at], char, item=item)
+                self._verify(not open_, at)
                 pieces.append(text[begin:at])
                 self.at = at + 1
                 return self.leave(start, _laid_out("".join(pieces), text[begin:at]))
@@ -196,6 +200,15 @@ class StringScanner(EscapeScanner):
         """Refuse a string that may also end elsewhere, because it holds quotes that it needs."""
         if not certain:
             self.fail(_TWO_WAYS, at)
+
+    def _lacks_quote(self, unclosed: int, at: int) -> bool:
+        r"""Tell whether a quote is surely missing before a comma, and opens the next key or item.
+
+        In `"a', "b"` and `"a\", "b"` another one may be meant to close, or a raw backslash
+        stands before it, and in `"a, ", b": 1` it is the opening one of `b` that is missing.
+        """
+        before, behind = self.text[unclosed - 1], _BLANKS_AND_SIGN.match(self.text, at + 1)
+        return before not in QUOTES and behind is None
 
     def _note_inner(self, at: int, checked: int, count: int) -> None:
         """Note a quote that is part of a string, unless there are too many to believe it."""
@@ -228,6 +241,11 @@ class StringScanner(EscapeScanner):
                     text.count(text[at], at) % 2 if part == "root" else _BETWEEN.match(text, at + 1)
                 )
             )
+            or (
+                # A path keeps its backslashes, but behind one a quote may be escaped.
+                self._literal and text[at - 1] == "\\"
+            )
+            or (part != "root" and _ESCAPED_END.search(text, max(begin, at - 24), at))
             or (
                 # `["a", b"]`: the quote that opens `b` is missing.
                 first
