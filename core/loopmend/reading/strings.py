@@ -14,7 +14,7 @@ from loopmend.reading.escapes import EscapeScanner
 from loopmend.reading.quotations import CLOSERS, QUOTES, is_open
 from loopmend.reading.scalars import INNER_QUOTE, MISSING_QUOTE, NAMED, Part, Tear
 
-__all__ = ["StringScanner"]
+__all__ = ["TWO_WAYS", "StringScanner"]
 
 TOKEN_QUOTES: Final = ('<|"|>', "<escape>")
 """Quotes that are tokens, as Gemma writes them: nothing in between is escaped."""
@@ -50,7 +50,7 @@ _UNCLOSED: Final = {
     "member": re.compile(rf",\s*(?={NAMED})"),
     "item": re.compile(r",(?:/\*[^*]*\*/)?(?=[\"'][^\s\"',\]])|(?P<line>,[ \t]*\n\s*)"),
 }
-_TWO_WAYS: Final = "quotes that can be read in two ways"
+TWO_WAYS: Final = "quotes that can be read in two ways"
 _RAW: Final = "raw line end in a string"
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 _DOUBLED: Final = "doubled quotes"
@@ -188,7 +188,7 @@ class StringScanner(EscapeScanner):
             if ends or text.find(char, at + 1, at + _REACH) == -1:
                 item = part == "item" and inner_quotes % 2 == 1
                 open_ = inner_quotes > 0 and is_open(text[start:at], char, item=item)
-                self._verify(not open_, at)
+                self._verify(not (open_ or (opens and text[at - 1] in _BEFORE_KEY)), at)
                 pieces.append(text[begin:at])
                 self.at = at + 1
                 return self.leave(start, _laid_out("".join(pieces), text[begin:at]))
@@ -199,7 +199,7 @@ class StringScanner(EscapeScanner):
     def _verify(self, certain: bool, at: int) -> None:  # noqa: FBT001 - what is to hold
         """Refuse a string that may also end elsewhere, because it holds quotes that it needs."""
         if not certain:
-            self.fail(_TWO_WAYS, at)
+            self.fail(TWO_WAYS, at)
 
     def _lacks_quote(self, unclosed: int, at: int) -> bool:
         r"""Tell whether a quote is surely missing before a comma, and opens the next key or item.
@@ -215,7 +215,7 @@ class StringScanner(EscapeScanner):
         if self.part == "key" and _NO_KEY.search(self.text, checked, at):
             self.fail("a key that does not end", at)
         if count > _MOST_QUOTES:
-            self.fail(_TWO_WAYS, at)
+            self.fail(TWO_WAYS, at)
         self.mend(INNER_QUOTE, at)
 
     def _refuse(self, begin: int, at: int, part: Part, *, empty: bool, first: bool) -> None:
@@ -255,7 +255,7 @@ class StringScanner(EscapeScanner):
                 and not is_open(text[begin:at], text[at])
             )
         ):
-            msg = _TWO_WAYS
+            msg = TWO_WAYS
         else:
             return
         self.fail(msg, at)
@@ -270,7 +270,7 @@ class StringScanner(EscapeScanner):
         if found is None or found.end() != at:
             return None
         if found.lastgroup == "line":
-            self.fail(_TWO_WAYS, at)  # a line of a text, or the next item
+            self.fail(TWO_WAYS, at)  # a line of a text, or the next item
         return comma
 
     def _unclosed(self, pieces: list[str], begin: int) -> str:
@@ -318,7 +318,7 @@ class StringScanner(EscapeScanner):
         sure = self.part == "key" or any(each.what == _DOUBLED for each in self.repairs)
         once = not ends and self.part == "member" and _AFTER["member"].match(self.text, end + 1)
         if "\\" in self.text[begin:end] or not (sure or once):
-            self.fail(_TWO_WAYS)
+            self.fail(TWO_WAYS)
         self.mend(_DOUBLED, self.at)
         self.at = end + 1 + ends
         return self.text[begin:end]
@@ -328,7 +328,7 @@ class StringScanner(EscapeScanner):
         begin = self.at + 3
         end = self.text.find(quotes, begin)
         if self.text.startswith(quotes[0], begin) or _INFO.match(self.text, begin):
-            self.fail(_TWO_WAYS)
+            self.fail(TWO_WAYS)
         self.mend("triple quotes", self.at)
         if end == -1:
             self.tear(Tear.CUT)
