@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["CLOSERS", "QUOTES", "is_open"]
+__all__ = ["CLOSERS", "QUOTES", "holds_open", "is_open"]
 
 QUOTES: Final = {
     '"': '"',
@@ -59,3 +59,8 @@ def is_open(found: str, quote: str, *, item: bool = False) -> bool:
             elif closed in held:
                 del held[len(held) - 1 - held[::-1].index(closed) :]
     return bool(held)
+
+
+def holds_open(text: str) -> bool:
+    """Tell whether brackets in a text are open at its end, as far as a count shows."""
+    return any(text.count(one) > text.count(other) for one, other in CLOSERS.items())

@@ -11,7 +11,7 @@ from textwrap import dedent
 from typing import Final
 
 from loopmend.reading.escapes import EscapeScanner
-from loopmend.reading.quotations import CLOSERS, QUOTES, is_open
+from loopmend.reading.quotations import CLOSERS, QUOTES, holds_open, is_open
 from loopmend.reading.scalars import INNER_QUOTE, MISSING_QUOTE, NAMED, Part, Tear
 
 __all__ = ["TWO_WAYS", "StringScanner"]
@@ -278,7 +278,9 @@ class StringScanner(EscapeScanner):
         rest = self.text[begin:]
         plain = rest.rstrip(" \t\r\n}]")
         closers = "".join(rest[len(plain) :].split())
-        if not self.open or closers != "".join(CLOSERS[each] for each in reversed(self.open)):
+        shut = self.open and closers == "".join(CLOSERS[each] for each in reversed(self.open))
+        # The bracket may belong to the string, as in `"{x}`.
+        if not shut or not plain.strip() or holds_open(plain):
             self.tear(Tear.CUT)
             self.at = len(self.text)
             return "".join([*pieces, rest])

@@ -372,6 +372,24 @@ def test_no_number_is_no_number(text: str) -> None:
     assert reading.fidelity == "repaired"
 
 
+@pytest.mark.parametrize(
+    "text", ['{"a": "{x}', '{"a": "f(x) {y}', '{"a": "}', '{"a": " }', '["[1]']
+)
+def test_a_bracket_that_a_string_may_hold_closes_nothing(text: str) -> None:
+    """The text stops in a string that opens the bracket, or holds nothing else."""
+    failure = read_json(text).failure
+    assert failure is not None
+    assert failure.pattern is P.TRUNCATED
+
+
+@pytest.mark.parametrize("end", ["\\", "\\u", "\\u00e", "\\ud83d", "\\ud83d\\", "\\ud83d\\ude0"])
+def test_half_an_escape_is_no_part_that_arrived(end: str) -> None:
+    """What is salvaged is a part of what was to come."""
+    reading = read_json('{"a": "x' + end, config=ReadingConfig(salvage=True))
+    assert reading.value == {"a": "x"}
+    assert reading.fidelity == "salvaged"
+
+
 def test_a_raw_control_character_is_a_repair() -> None:
     """JSON allows none in a string."""
     reading = read_json('{"a": "b\x00c"}')
