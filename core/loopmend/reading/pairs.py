@@ -44,6 +44,8 @@ _BRACKET: Final = ord("[")
 _NOT_BRACKETS: Final = bytes(code for code in range(256) if chr(code) not in "[]{}")
 NO_KEY: Final = frozenset(f"'{ascii_letters}_")
 """What no object of JSON starts with, and what most of the broken ones do."""
+# To look at each object of a short text is quicker than to write its value again.
+_SHORT: Final = 150
 NO_JSON: Final = object()
 """What a text is read as that does not start with strict JSON."""
 # What any value starts with, and `NaN` and `Infinity`, which only `json` takes for numbers.
@@ -188,6 +190,9 @@ def whole_value(text: str) -> Any:
     >>> whole_value('{"a": 1}'), whole_value('{"a": 1, "a": 2}')
     ({'a': 1}, None)
     """
+    if len(text) < _SHORT:
+        found = likely_value(text, 0)
+        return None if found is None or found[1] != len(text) else found[0]
     try:
         value = value_or_none(text, codec_at_hand())
     except ValueError:
