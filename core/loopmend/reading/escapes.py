@@ -20,6 +20,11 @@ _UNICODE: Final = re.compile(
 )
 # Text may go on so far behind `\\u` without a character that it stands for.
 _HALF: Final = re.compile(r"\\u[0-9][0-9a-fA-F]{0,2}(?=[^0-9a-fA-F])(?!\s*\Z)")
+# An escape, or half a character, that the text stops in.
+_CUT: Final = re.compile(
+    r"\\(?:u[0-9a-fA-F]{0,3}|u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?)?\Z"
+)
+_LONGEST_CUT: Final = 12
 _BYTE: Final = re.compile(r"\\x([0-9a-fA-F]{2})")
 _ESCAPES: Final[dict[str, str]] = {
     **dict(zip("ntrbf", "\n\t\r\b\f", strict=True)),
@@ -66,19 +71,12 @@ class EscapeScanner(ScalarScanner):
             self.at += 1
             self.mend("unknown escape", self.at - 1)
             return "\\"
+        if len(self.text) - self.at < _LONGEST_CUT and _CUT.match(self.text, self.at):
+            self.at = len(self.text)
+            return ""
         char = self.text[self.at + 1 : self.at + 2]
-        coded = _UNICODE.match(self.text, self.at) if char == "u" else None
-        if coded:
-            self.at = coded.end()
-            half = coded[0].encode().decode("unicode_escape")
-            return half.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        if char == "u" and _HALF.match(self.text, self.at):
-            self.fail("half an escape")
-        if char == "x" and (byte := _BYTE.match(self.text, self.at)):
-            if opening != "'" and not self.parentheses:
-                self.fail(_TWO_WAYS)  # a character as in Python, or a part of a pattern
-            self.at = byte.end()
-            return chr(int(byte[1], 16))
+        if char in ("u", "x") and (coded := self._coded(char, opening)) is not None:
+            return coded
         self.at += 2
         if char == "\n":
             self.mend("line end that is escaped", self.at - 2)
@@ -91,3 +89,19 @@ class EscapeScanner(ScalarScanner):
         # escapes names. Any other backslash is part of a pattern or a path.
         known = ("'", *QUOTES[opening], *("_" if self.part == "key" else ""))
         return char if char in known else "\\" + char
+
+    def _coded(self, char: str, opening: str) -> str | None:
+        """Step over an escape that gives a character's code, if it is one."""
+        coded = _UNICODE.match(self.text, self.at) if char == "u" else None
+        if coded:
+            self.at = coded.end()
+            half = coded[0].encode().decode("unicode_escape")
+            return half.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if char == "u" and _HALF.match(self.text, self.at):
+            self.fail("half an escape")
+        if char == "x" and (byte := _BYTE.match(self.text, self.at)):
+            if opening != "'" and not self.parentheses:
+                self.fail(_TWO_WAYS)  # a character as in Python, or a part of a pattern
+            self.at = byte.end()
+            return chr(int(byte[1], 16))
+        return None

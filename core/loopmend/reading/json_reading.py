@@ -9,9 +9,9 @@ from loopmend._arguments import not_text
 from loopmend.reading.decoding import repaired_value
 from loopmend.reading.disowning import is_disowned
 from loopmend.reading.excerpts import Excerpt, Excerpts, is_bracket, unopened_value
-from loopmend.reading.judgement import JsonReading, exact, judged, refused, stopped
+from loopmend.reading.judgement import JsonReading, exact, judged, loses_digits, refused, stopped
 from loopmend.reading.lexicon import Role
-from loopmend.reading.pairs import NoJsonError, TwiceError, codec_at_hand, quick_value
+from loopmend.reading.pairs import NO_JSON, TwiceError, codec_at_hand, value_or_none
 from loopmend.reading.plain_values import plain_value
 from loopmend.reading.said_values import said_value
 from loopmend.reading.scalars import LEFT_OUT, LenientError
@@ -27,6 +27,7 @@ _DEFAULT: Final = ReadingConfig()
 _IN_A_SENTENCE: Final = 2
 _STOPS: Final = "The reply stops in the middle of the value."
 _LEFT_OUT: Final = "The value leaves parts out."
+_SEVERAL: Final = "Several values fit, and it is unclear which one is meant."
 _DISOWNED: Final = "The sentence around the value says that it is not the answer."
 P: Final = FailurePattern
 
@@ -67,18 +68,17 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
     wanted = None if schema is None else schema_of(schema)
     plain = text.strip()
     start = 0 if plain is text else text.find(plain)
-    broken_at: int | None = None
     try:
-        data = quick_value(
+        data = value_or_none(
             plain, codec_at_hand(load=wanted is not None and wanted.adapter is not None)
         )
     except TwiceError as error:
         whole: Value | None = Value(None, start, start + len(plain), twice=error.key)
-    except NoJsonError:
-        whole, broken_at = None, start
     except ValueError:
         whole = None
     else:
+        if data is NO_JSON:
+            return _by(config, _broken(text, start, wanted, salvage=config.salvage))
         span = (start, start + len(plain))
         if not isinstance(data, str) and not may_hold_slot(plain):
             # Nothing but JSON that fits, as most replies are.
@@ -89,7 +89,20 @@ def read_json(text: str, schema: Any = None, *, config: ReadingConfig = _DEFAULT
         whole = Value(data, *span)
     if whole is not None and (reading := _alone(text, whole, wanted)) is not None:
         return _by(config, reading)
-    return _by(config, _Reply(text, wanted, salvage=config.salvage).read(broken_at))
+    return _by(config, _Reply(text, wanted, salvage=config.salvage).read())
+
+
+def _broken(text: str, start: int, wanted: Schema | None, *, salvage: bool) -> JsonReading:
+    """Read a reply that is not simply JSON, from where it starts."""
+    if not is_bracket(text, start):
+        return _Reply(text, wanted, salvage=salvage).read()
+    try:
+        known = repaired_value(text, start)
+    except LenientError as error:
+        return _unreadable(text, error)
+    if known.end == len(text) or not text[known.end :].strip():
+        return _found(text, known, wanted, salvage=salvage)  # it is all there is, as most are
+    return _Reply(text, wanted, salvage=salvage).read(known)
 
 
 def _alone(text: str, whole: Value, wanted: Schema | None) -> JsonReading | None:
@@ -103,6 +116,8 @@ def _alone(text: str, whole: Value, wanted: Schema | None) -> JsonReading | None
 def _clean(data: Any, text: str, span: tuple[int, int], wanted: Schema) -> JsonReading | None:
     """Return quickly what a reply says that is nothing but JSON that fits."""
     if not wanted.numbered and echoes_schema(data, wanted):
+        return None
+    if wanted.decimal and loses_digits(text, data):
         return None
     try:
         return exact(wanted.clean(data, text), span, data)
@@ -138,24 +153,16 @@ class _Reply:
         self.wanted = wanted
         self.salvage = salvage
 
-    def read(self, broken_at: int | None) -> JsonReading:
+    def read(self, known: Value | None = None) -> JsonReading:
         """Read it.
 
         Args:
-            broken_at: Where it starts, if that is known not to be strict JSON.
+            known: The value that it starts with, if that is known.
         """
         text = self.text
-        known: Value | None = None
-        if broken_at is not None and is_bracket(text, broken_at):
-            try:
-                known = repaired_value(text, broken_at)
-            except LenientError as error:
-                return self._unreadable(error)
-            if known.end == len(text) or not text[known.end :].strip():
-                return self._found(known)  # it is all there is, as most are
-        elif not text.strip():
-            return self._nothing(P.EMPTY, "The reply is empty.")
-        elif (unopened := unopened_value(text)) is not None:
+        if not text.strip():
+            return _nothing(text, P.EMPTY, "The reply is empty.")
+        if known is None and (unopened := unopened_value(text)) is not None:
             return self._found(unopened)
         plain = plain_value(self.text)
         alone = None if plain is None else self._found(plain)
@@ -164,7 +171,7 @@ class _Reply:
         excerpts = Excerpts(self.text, known)
         written = self._written(excerpts)
         if written is not None and written.ok:
-            return written
+            return self._unrivalled(written, excerpts)
         reading = self._chosen(excerpts)
         if reading is not None and (reading.ok or reading.fidelity == "salvaged"):
             return reading
@@ -217,8 +224,7 @@ class _Reply:
                 continue
             rival = self._judged(other)
             if rival.ok and rival.data != reading.data:
-                message = "Several values fit, and it is unclear which one is meant."
-                return refused(reading, P.MALFORMED, message)
+                return refused(reading, P.MALFORMED, _SEVERAL)
         return reading
 
     def _judged(self, excerpt: Excerpt) -> JsonReading:
@@ -229,16 +235,7 @@ class _Reply:
         return self._found(excerpt.value)
 
     def _found(self, found: Value) -> JsonReading:
-        if not found.torn:
-            return judged(self.text, found, self.wanted)
-        left_out = LEFT_OUT in [repair.what for repair in found.repairs]
-        torn = stopped(found, _LEFT_OUT if left_out else _STOPS)
-        if not self.salvage:
-            return torn
-        reading = judged(self.text, found, self.wanted)
-        if not reading.ok:
-            return replace(reading, whole=False)
-        return replace(reading, failure=torn.failure, fidelity="salvaged", whole=False)
+        return _found(self.text, found, self.wanted, salvage=self.salvage)
 
     def _written(self, excerpts: Excerpts) -> JsonReading | None:
         """Return the object whose members a reply gives without brackets around them."""
@@ -246,6 +243,16 @@ class _Reply:
             return None
         found = written_members(self.text, excerpts.visible, self.wanted)
         return None if found is None else judged(self.text, found, self.wanted)
+
+    def _unrivalled(self, written: JsonReading, excerpts: Excerpts) -> JsonReading:
+        """Refuse what is written without brackets if JSON beside it says something else."""
+        start, end = written.span
+        for other in excerpts.found:
+            if not start <= other.value.start < end:
+                rival = self._judged(other)
+                if rival.ok and rival.data != written.data:
+                    return refused(written, P.MALFORMED, _SEVERAL)
+        return written
 
     def _said(self, excerpts: Excerpts) -> JsonReading | None:
         """Return the value that a reply without JSON says in words."""
@@ -256,19 +263,36 @@ class _Reply:
         return None if found is None else judged(self.text, found, self.wanted)
 
     def _none(self, excerpts: Excerpts) -> JsonReading:
+        text = self.text
         if excerpts.unfinished_thought:
-            return self._nothing(P.TRUNCATED, "The reply stops while the model is thinking.")
+            return _nothing(text, P.TRUNCATED, "The reply stops while the model is thinking.")
         if excerpts.error is None:
-            return self._nothing(P.NO_ACTION, "The reply contains no JSON.")
-        return self._unreadable(excerpts.error)
+            return _nothing(text, P.NO_ACTION, "The reply contains no JSON.")
+        return _unreadable(text, excerpts.error)
 
-    def _unreadable(self, error: LenientError) -> JsonReading:
-        message = f"The JSON cannot be parsed: {error.reason} at position {error.position}."
-        return self._nothing(P.MALFORMED, message)
 
-    def _nothing(self, pattern: FailurePattern, message: str) -> JsonReading:
-        span = (0, len(self.text))
-        return JsonReading(failure=Failure(pattern, message, span), whole=False, span=span)
+def _found(text: str, found: Value, wanted: Schema | None, *, salvage: bool) -> JsonReading:
+    """Return what a value that was found says."""
+    if not found.torn:
+        return judged(text, found, wanted)
+    left_out = LEFT_OUT in [repair.what for repair in found.repairs]
+    torn = stopped(found, _LEFT_OUT if left_out else _STOPS)
+    if not salvage:
+        return torn
+    reading = judged(text, found, wanted)
+    if not reading.ok:
+        return replace(reading, whole=False)
+    return replace(reading, failure=torn.failure, fidelity="salvaged", whole=False)
+
+
+def _unreadable(text: str, error: LenientError) -> JsonReading:
+    message = f"The JSON cannot be parsed: {error.reason} at position {error.position}."
+    return _nothing(text, P.MALFORMED, message)
+
+
+def _nothing(text: str, pattern: FailurePattern, message: str) -> JsonReading:
+    span = (0, len(text))
+    return JsonReading(failure=Failure(pattern, message, span), whole=False, span=span)
 
 
 def _is_lone_item(reading: JsonReading, found: Value) -> bool:

@@ -6,19 +6,22 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Final
+from decimal import Decimal
+from typing import Any, Final, TypeVar
 
 from loopmend.reading.alignment import Alignment
 from loopmend.reading.problem import Problem, kind_of, place
 from loopmend.reading.schema import Schema
 from loopmend.reading.templates import echoes_schema, placeholder_in
-from loopmend.reading.turn import Failure, FailurePattern, Fidelity, Repair
+from loopmend.reading.turn import Failure, FailurePattern, Fidelity, Repair, failure
 from loopmend.reading.values import Value
 
-__all__ = ["JsonReading", "exact", "judged", "refused", "stopped"]
+__all__ = ["JsonReading", "exact", "judged", "loses_digits", "refused", "stopped"]
 
 _MOST_NAMED: Final = 5
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+(?:_[0-9]+)*")
+_LONG_NUMBER: Final = re.compile(r"(?<![\w.])\d(?=[\d.]{15})\d*\.?\d*(?:[eE][-+]?\d{1,4}(?!\d))?")
+_Number = TypeVar("_Number", int, float)
 P: Final = FailurePattern
 
 
@@ -92,9 +95,9 @@ def exact(value: Any, span: tuple[int, int], data: Any) -> JsonReading:
 def stopped(found: Value, message: str) -> JsonReading:
     """Return the reading of a value that the text stops in, or of which parts are left out."""
     span = (found.start, found.end)
-    failure = Failure(P.TRUNCATED, message, span)
+    why = failure(P.TRUNCATED, message, span)
     return _frozen(
-        _OpenReading(None, failure, "exact", found.repairs, False, span, found.value)  # noqa: FBT003 - not whole
+        _OpenReading(None, why, "exact", found.repairs, False, span, found.value)  # noqa: FBT003 - not whole
     )
 
 
@@ -121,7 +124,11 @@ def judged(text: str, found: Value, wanted: Schema | None, *, hinted: bool = Tru
     if slot is not None:
         message = f"`{place(slot)}` is a placeholder, not a value."
         return refused(reading, P.TEMPLATE_ECHO, message)
-    return reading if wanted is None else _fitted(reading, wanted, text)
+    if wanted is None:
+        return reading
+    if wanted.decimal and loses_digits(source, found.value):
+        return refused(reading, P.MALFORMED, "A number has more digits than can be kept.")
+    return _fitted(reading, wanted, text)
 
 
 def _fitted(reading: JsonReading, wanted: Schema, text: str) -> JsonReading:
@@ -163,15 +170,33 @@ def _written(reading: JsonReading, text: str) -> dict[int, str]:
     forms = Counter(each for each in found if _INTEGER.fullmatch(each))
     if not forms:
         return {}
-    times = Counter(_integers(reading.data))
+    times = Counter(_numbers(reading.data, int))
     return {int(each): each for each, count in forms.items() if count == times[int(each)]}
 
 
-def _integers(data: Any) -> Iterator[int]:
+def loses_digits(text: str, data: Any) -> bool:
+    """Tell whether a fraction of some data is written with more digits than a float keeps.
+
+    >>> loses_digits("[3.141592653589793]", [3.141592653589793])
+    False
+    >>> loses_digits("[0.123456789012345678]", [0.123456789012345678])
+    True
+    """
+    written = _LONG_NUMBER.findall(text)
+    if not written:
+        return False
+    held = {abs(number) for number in _numbers(data, float)}
+    return any(
+        (number := float(each)) in held and Decimal(each) != Decimal(repr(number))
+        for each in written
+    )
+
+
+def _numbers(data: Any, kind: type[_Number]) -> Iterator[_Number]:
     held = [data]
     while held:
         value = held.pop()
-        if type(value) is int:
+        if type(value) is kind:
             yield value
         held += value.values() if isinstance(value, dict) else value if type(value) is list else ()
 
@@ -186,8 +211,8 @@ def _is_blank(value: Any, data: dict[str, Any]) -> bool:
 def _mismatched(reading: JsonReading, problems: tuple[Problem, ...]) -> JsonReading:
     words = "; ".join(str(problem) for problem in problems[:_MOST_NAMED])
     more = f"; and {len(problems) - _MOST_NAMED} more" if len(problems) > _MOST_NAMED else ""
-    failure = Failure(P.BAD_VALUE, f"{words}{more}.", reading.span, problems=problems)
-    return replace(reading, value=None, failure=failure)
+    why = Failure(P.BAD_VALUE, f"{words}{more}.", reading.span, problems=problems)
+    return replace(reading, value=None, failure=why)
 
 
 def refused(reading: JsonReading, pattern: FailurePattern, message: str) -> JsonReading:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from loopmend._json import MAX_DEPTH
 from loopmend.reading.quotations import CLOSERS, QUOTES
 from loopmend.reading.scalars import NAMED, LenientError, Tear
-from loopmend.reading.strings import StringScanner
+from loopmend.reading.strings import TWO_WAYS, StringScanner
 
 __all__ = ["LenientError", "Scanner"]
 
@@ -191,7 +191,10 @@ class Scanner(StringScanner):
 
     def _key(self, char: str) -> str:
         if char in QUOTES or self.prefixed():
-            return self.string()
+            key = self.string()
+            if key.lstrip()[:1] == ",":  # `", b": 1`: the quote before the comma opened nothing
+                self.fail(TWO_WAYS)
+            return key
         if char == "<" and (token := self.token()):
             return self.token_string(token)
         match = _KEY.match(self.text, self.at)
@@ -220,6 +223,8 @@ class Scanner(StringScanner):
             if self._stops():
                 return ""
         elif sign and self.text[end - 1] in _ENDS_KEY and _LITERAL.match(self.text, self.at):
+            if key.rstrip()[-1:] == ":":
+                self.fail(TWO_WAYS)
             self.mend("missing colon", self.at)
         elif sign:
             self.fail("a key without a value")

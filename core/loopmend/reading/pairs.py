@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn
 from loopmend._json import MAX_DEPTH, too_deep
 
 __all__ = [
+    "NO_JSON",
     "NO_KEY",
     "Codec",
     "NoJsonError",
@@ -25,6 +26,8 @@ __all__ = [
     "nests_too_deep",
     "quick_value",
     "strict_value",
+    "sure_value",
+    "value_or_none",
     "whole_value",
 ]
 
@@ -41,6 +44,10 @@ _BRACKET: Final = ord("[")
 _NOT_BRACKETS: Final = bytes(code for code in range(256) if chr(code) not in "[]{}")
 NO_KEY: Final = frozenset(f"'{ascii_letters}_")
 """What no object of JSON starts with, and what most of the broken ones do."""
+# To look at each object of a short text is quicker than to write its value again.
+_SHORT: Final = 150
+NO_JSON: Final = object()
+"""What a text is read as that does not start with strict JSON."""
 # What any value starts with, and `NaN` and `Infinity`, which only `json` takes for numbers.
 _FIRST: Final = frozenset('{["-0123456789tfnNI')
 # What the codec says of a text that does not start with JSON: `json` would say so, too, but takes
@@ -97,11 +104,25 @@ def quick_value(text: str, codec: Codec | None = None) -> Any:
     >>> quick_value('{"a": [1]}')
     {'a': [1]}
     """
-    if text[:2] != '{"' and (text[:1] not in _FIRST or (text[:1] == "{" and text[1:2] in NO_KEY)):
+    value = value_or_none(text, codec)
+    if value is NO_JSON:
         raise NoJsonError
+    return value
+
+
+def value_or_none(text: str, codec: Codec | None = None) -> Any:
+    """Return the same, or `NO_JSON` if it does not start with strict JSON.
+
+    To raise an error and to catch it takes as long as to read a short text.
+
+    >>> value_or_none("{'a': [1]}") is NO_JSON
+    True
+    """
+    if text[:2] != '{"' and (text[:1] not in _FIRST or (text[:1] == "{" and text[1:2] in NO_KEY)):
+        return NO_JSON
     if "\\" in text:
         if holds_command(text):
-            raise NoJsonError
+            return NO_JSON
         if "\\u003" in text:  # it may be a colon
             codec = None
     if codec is not None:
@@ -112,7 +133,7 @@ def quick_value(text: str, codec: Codec | None = None) -> Any:
         except (ValueError, TypeError) as error:
             # Other errors have more to say: text that follows, a number that JSON lacks.
             if str(error.args[0]).startswith(_SURELY_NONE) and not nests_too_deep(text):
-                raise NoJsonError from None
+                return NO_JSON
         else:
             # It has as many colons, unless it lost a key that came twice, with the colon behind
             # it. To count them is quicker than to look at each object. An object within another
@@ -133,21 +154,34 @@ def quick_value(text: str, codec: Codec | None = None) -> Any:
 
 
 def _scanned(text: str) -> Any:
-    """Return the JSON value that is all of a text, with a look at each object."""
+    """Return the JSON value that is all of a text or `NO_JSON`, with a look at each object."""
     if nests_too_deep(text):
         msg = "nested too deep"
         raise ValueError(msg)
     try:
         value, end = _SCAN(text, 0)
     except (StopIteration, RecursionError, json.JSONDecodeError):
-        raise NoJsonError from None
+        return NO_JSON
     except ValueError:
-        _verify_form(text)
+        if not _has_form(text):
+            return NO_JSON
         raise
     if end != len(text):
         msg = "more than a value"
         raise ValueError(msg)
     return value
+
+
+def sure_value(text: str) -> Any:
+    """Return the value of a text that has the form of a flat object.
+
+    Raises:
+        ValueError: A key comes twice, or a number begins with 0.
+
+    >>> sure_value('{"a": 1}')
+    {'a': 1}
+    """
+    return _SCAN(text, 0)[0]
 
 
 def whole_value(text: str) -> Any:
@@ -156,20 +190,25 @@ def whole_value(text: str) -> Any:
     >>> whole_value('{"a": 1}'), whole_value('{"a": 1, "a": 2}')
     ({'a': 1}, None)
     """
+    if len(text) < _SHORT:
+        found = likely_value(text, 0)
+        return None if found is None or found[1] != len(text) else found[0]
     try:
-        return quick_value(text, codec_at_hand())
+        value = value_or_none(text, codec_at_hand())
     except ValueError:
         return None
+    return None if value is NO_JSON else value
 
 
-def _verify_form(text: str) -> None:
-    """Refuse what has not even the form of JSON: what else is wrong with it does not matter."""
+def _has_form(text: str) -> bool:
+    """Tell whether a text has the form of JSON: else what else is wrong does not matter."""
     try:
         _FORM(text, 0)
     except (StopIteration, json.JSONDecodeError):
-        raise NoJsonError from None
+        return False
     except ValueError:  # an integer that Python does not read
         pass
+    return True
 
 
 def strict_value(text: str, start: int) -> tuple[Any, int] | None:

@@ -13,7 +13,7 @@ from typing import Final as Constant
 
 from loopmend.contracts.actions import FinalAnswer, ToolCall
 from loopmend.contracts.signal_detection import implied_signal
-from loopmend.reading.pairs import quick_value
+from loopmend.reading.pairs import sure_value
 from loopmend.reading.placeholders import is_placeholder, is_schema
 from loopmend.reading.sections import has_header_lines
 from loopmend.reading.tools import Toolbox
@@ -167,8 +167,8 @@ def _with_object(text: str, tools: Toolbox) -> Turn | None:
     if match is None or match["name"].lower() in _REFUSED:
         return None
     try:
-        given = quick_value(match["input"])
-    except ValueError:  # a key comes twice
+        given = sure_value(match["input"])
+    except ValueError:  # a key comes twice, or a number begins with 0
         return None
     if not fits(match["name"], given, tools):
         return None
@@ -182,8 +182,8 @@ def _json_call(text: str, tools: Toolbox | None) -> Turn | None:
         return None
     typed, name, written = match.groups()
     try:
-        given = quick_value(written)
-    except ValueError:  # a key comes twice
+        given = sure_value(written)
+    except ValueError:  # a key comes twice, or a number begins with 0
         return None
     spec = None if tools is None else tools.tools.get(name)
     if spec is not None and spec.known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["CLOSERS", "QUOTES", "is_open"]
+__all__ = ["CLOSERS", "QUOTES", "holds_open", "is_open"]
 
 QUOTES: Final = {
     '"': '"',
@@ -27,14 +27,22 @@ _ENCLOSING: Final = re.compile(
     r"\\(?:(?P<inner>[\"'])(?=\w)|(?P<escaped>[\"'])|.)"
     r"|(?P<open>[{\[(])|(?P<close>[}\])])|(?<![\w.!?,;:)\]}%\"'])(?P<quote>[\"'])(?=[^\s,:}\])])|(?P<last>[\"'])"
 )
+_OPENS_ITEM: Final = re.compile(r",\s{1,20}[\"']")
 _DEEPEST: Final = 50
 
 
-def is_open(found: str, quote: str) -> bool:
+def is_open(found: str, quote: str, *, item: bool = False) -> bool:
     """Tell whether a string ends within something that it quotes: brackets, or quotes of its kind.
 
     Then the quote that seems to end it may belong to what is quoted.
+
+    Args:
+        found: What is read of it.
+        quote: The quote that seems to end it.
+        item: Whether one of its quotes may also open the next item of an array.
     """
+    if item and _OPENS_ITEM.search(found):
+        return True
     held: list[str] = []
     for match in _ENCLOSING.finditer(found):
         sign = match["inner"] or match["escaped"] or match[0]
@@ -51,3 +59,8 @@ def is_open(found: str, quote: str) -> bool:
             elif closed in held:
                 del held[len(held) - 1 - held[::-1].index(closed) :]
     return bool(held)
+
+
+def holds_open(text: str) -> bool:
+    """Tell whether brackets in a text are open at its end, as far as a count shows."""
+    return any(text.count(one) > text.count(other) for one, other in CLOSERS.items())

@@ -40,6 +40,7 @@ _PIECE: Final = re.compile(
 )
 _ENDS: Final = re.compile(r"(?:\s|//[^\n]*\n|/\*[^*]*\*/|\#[^\n]*\n)*[}\]]")
 _NO_BRACKET: Final = re.compile(r"\"[^\"\\]*(?:\\.[^\"\\]*)*(?:\"|\\?\Z)|[^\"{}\[\]]+", re.DOTALL)
+_QUOTE: Final = re.compile('"')
 _COMMA: Final = "trailing comma"
 _LITERALS: Final = {"True": "true", "False": "false", "None": "null"}
 _WHAT: Final = {
@@ -87,7 +88,9 @@ def _rewrite(text: str, start: int, pieces: list[str], fixes: list[_Fix]) -> int
     matches = _PIECE.finditer(text, start)
     while (kind := (match := next(matches)).lastgroup) is not None:
         first, end = match.span(kind)
-        if kind == "comma":
+        if kind in _BARE:
+            fix = f'"{match[kind]}"'
+        elif kind == "comma":
             fix = ""
         elif kind != "late":
             fix = _fixed(kind, text[first:end])
@@ -125,17 +128,21 @@ def _without_commas(text: str, start: int) -> Value | None:
     if "\\" in text or text[start + 1 : start + 2] in NO_KEY:
         return None
     pieces = _EXTRA_COMMA.split(text[start:])
-    if len(pieces) == 1 or any(piece.count('"') % 2 for piece in pieces):
-        return None  # there is none, or one may stand in a string
+    if len(pieces) == 1:
+        return None
+    at = start - 1
+    repairs = []
+    for piece in pieces:
+        if piece.count('"') % 2:
+            return None  # it may stand in a string
+        at += len(piece) + 1
+        repairs.append(repair(_COMMA, (at, at + 1)))
+    repairs.pop()
     made = "".join(pieces).rstrip()
     found = whole_value(made)
     if found is None:
         return None
-    repairs, at = [], start
-    for piece in pieces[:-1][:MOST_REPAIRS]:
-        at += len(piece) + 1
-        repairs.append(repair(_COMMA, (at - 1, at)))
-    return Value(found, start, start + len(made) + len(pieces) - 1, tuple(repairs))
+    return Value(found, start, start + len(made) + len(pieces) - 1, tuple(repairs[:MOST_REPAIRS]))
 
 
 def _closed(text: str, start: int, pieces: list[str], fixes: list[_Fix]) -> Value | None:
@@ -163,8 +170,6 @@ def _closed(text: str, start: int, pieces: list[str], fixes: list[_Fix]) -> Valu
 
 def _fixed(kind: str, piece: str) -> str:
     """Return the JSON that stands for a piece that is none."""
-    if kind in _BARE:
-        return f'"{piece}"'
     if kind == "literal":
         return _LITERALS[piece]
     if kind == "comment":
@@ -185,8 +190,7 @@ def _repairs(text: str, fixes: list[_Fix]) -> tuple[Repair, ...]:
     found: list[Repair] = []
     for at, to, kind, _ in fixes[:MOST_REPAIRS]:
         if kind == "quoted":
-            inner = [i for i in range(at + 1, to - 1) if text[i] == '"']
-            found += [repair(INNER_QUOTE, (each, each + 1)) for each in inner]
+            found += [repair(INNER_QUOTE, m.span()) for m in _QUOTE.finditer(text, at + 1, to - 1)]
         else:
             found.append(repair(_WHAT[kind], (at, to)))
     return tuple(found[:MOST_REPAIRS])

@@ -13,6 +13,7 @@ __all__ = [
     "ENDS_TOO_EARLY",
     "INNER_QUOTE",
     "LEFT_OUT",
+    "MISSING_QUOTE",
     "MOST_REPAIRS",
     "NAMED",
     "BareName",
@@ -35,6 +36,8 @@ ENDS_TOO_EARLY: Final = "closed at the end of the text"
 """The repair where a bracket or a quote is missing at the end."""
 INNER_QUOTE: Final = "unescaped quote in a string"
 """The repair of a quote that belongs to a string."""
+MISSING_QUOTE: Final = "missing quote"
+"""The repair of a string that lacks a quote."""
 MOST_REPAIRS: Final = 100
 """So many repairs are noted."""
 Part = Literal["root", "argument", "key", "member", "item"]
@@ -84,6 +87,7 @@ _CODE: Final = re.compile(
 _CONSTRUCTED: Final = re.compile(r"(?:new\s+)?[A-Za-z_][\w.]*(?:\(\s*[\"'\d)]|\[\s*[\"'])")
 _KEYED: Final = re.compile(r"[\w$\-]+:\s")
 _SEMICOLON: Final = re.compile(r";\s*(?:\Z|[\w$.\-]{1,60}\s*:)")
+_NO_START: Final = (["missing comma"], ["comment left out"])
 _JSON_WORDS: Final = {"true": True, "false": False, "null": None}
 _WORDS: Final[dict[str, bool | None]] = {
     **_JSON_WORDS,
@@ -242,18 +246,30 @@ class ScalarScanner:
             self.fail("an expression, not a value", start)
         if _KEYED.match(word):
             self.fail("a key in a value", start)
-        quotes = word.count('"')
-        if quotes and "\\" in word:
-            self.fail("unquoted text that holds quotes", start)
-        if quotes == 1 and word.endswith('"'):
-            self.mend("missing quote", start)
-            return word[:-1].rstrip()
-        if quotes % 2 or (quotes and ":" in word):
-            self.fail("unquoted text that holds quotes", start)
+        if ('"' in word or "\\\\" in word) and (lacking := self._half_quoted(word, start)):
+            return lacking
         self.mend("unquoted text", start)
         if numeric and _DIGITS.fullmatch(word):
             return OddNumber(word)
         return BareName(word) if self._is_code(word) else word
+
+    def _half_quoted(self, word: str, start: int) -> str | None:
+        """Return the text that lacks its first quote; refuse most other quotes."""
+        quotes = word.count('"')
+        if "\\\\" in word or (quotes and "\\" in word):
+            self.fail("unquoted text that holds quotes or backslashes", start)
+        if quotes == 1 and word.endswith('"'):
+            # `"a, "b": c"`: a quote is missing behind `a` and before `c`, or `b` is only quoted.
+            # Behind unquoted text, a comment or another string it may be missing before that.
+            lost = (r.what == MISSING_QUOTE and self.text[r.span[0]] == "," for r in self.repairs)
+            kinds = [r.what for r in self.repairs]
+            if word == '"' or "unquoted text" in kinds or kinds[-1:] in _NO_START or any(lost):
+                self.fail("quotes that can be read in two ways", start)
+            self.mend(MISSING_QUOTE, start)
+            return word[:-1].rstrip()
+        if quotes % 2 or (quotes and ":" in word):
+            self.fail("unquoted text that holds quotes", start)
+        return None
 
     def _is_code(self, word: str) -> bool:
         """Tell whether unquoted text is what a program would look up, or no text at all."""

@@ -44,7 +44,7 @@ class Schema:
 
     __slots__ = (
         *("_by_text", "_checker", "_dated", "_fixed", "_json", "_numbered", "_strict"),
-        *("_unchecked", "adapter", "name"),
+        *("_unchecked", "adapter", "decimal", "name"),
     )
 
     def __init__(
@@ -69,15 +69,17 @@ class Schema:
         self._numbered: bool | None = None
         self._strict: bool | None = None
         self._unchecked: bool | None = None
+        core = {} if adapter is None else adapter.core_schema
+        self.decimal = any(part.get("type") == "decimal" for part in mappings_in(core))
         # From plain data that is not converted nobody makes an instance but of a model.
-        self._by_text = adapter is not None and adapter.core_schema.get("type") == "dataclass"
+        self._by_text = core.get("type") == "dataclass"
 
     @property
     def strict(self) -> bool:
         """Whether a part of the type is declared strict: then "1" is no integer."""
         if self._strict is None:
-            core = None if self.adapter is None else self.adapter.core_schema
-            self._strict = any(part.get("strict") is True for part in mappings_in(core))
+            parts = mappings_in(None if self.adapter is None else self.adapter.core_schema)
+            self._strict = any(part.get("strict") is True for part in parts)
         return self._strict
 
     @property
@@ -104,8 +106,7 @@ class Schema:
     @property
     def fixed(self) -> frozenset[str]:
         """The texts that the schema itself holds, such as its options."""
-        if self._fixed is None:
-            self._fixed = frozenset(_texts(self.json))
+        self._fixed = frozenset(_texts(self.json)) if self._fixed is None else self._fixed
         return self._fixed
 
     @property

@@ -11,10 +11,10 @@ from textwrap import dedent
 from typing import Final
 
 from loopmend.reading.escapes import EscapeScanner
-from loopmend.reading.quotations import CLOSERS, QUOTES, is_open
-from loopmend.reading.scalars import INNER_QUOTE, NAMED, Part, Tear
+from loopmend.reading.quotations import CLOSERS, QUOTES, holds_open, is_open
+from loopmend.reading.scalars import INNER_QUOTE, MISSING_QUOTE, NAMED, Part, Tear
 
-__all__ = ["StringScanner"]
+__all__ = ["TWO_WAYS", "StringScanner"]
 
 TOKEN_QUOTES: Final = ('<|"|>', "<escape>")
 """Quotes that are tokens, as Gemma writes them: nothing in between is escaped."""
@@ -50,8 +50,9 @@ _UNCLOSED: Final = {
     "member": re.compile(rf",\s*(?={NAMED})"),
     "item": re.compile(r",(?:/\*[^*]*\*/)?(?=[\"'][^\s\"',\]])|(?P<line>,[ \t]*\n\s*)"),
 }
-_TWO_WAYS: Final = "quotes that can be read in two ways"
+TWO_WAYS: Final = "quotes that can be read in two ways"
 _RAW: Final = "raw line end in a string"
+_CONTROL: Final = re.compile(r"[\x00-\x1f]")
 _DOUBLED: Final = "doubled quotes"
 _TRIPLE: Final = ('"""', "'''", "```")
 _BEFORE_KEY: Final = frozenset(", \t\n\r\f\v/")
@@ -79,6 +80,9 @@ _ENDS: Final = {
     opening: re.compile("[\\\\\n\t\r" + "".join(set(closing)) + "]")
     for opening, closing in QUOTES.items()
 }
+_BLANKS_AND_SIGN: Final = re.compile(r"\s*[,:]")
+# An escaped quote and a comma look like the end of a string whose quote is missing.
+_ESCAPED_END: Final = re.compile(r"\\[\"'],\s{0,20}\Z")
 _SEMICOLON: Final = re.compile(r"\s*;\s*[\"'\u201c]")
 _QUOTE_NEXT: Final = re.compile(r"\s*,\s*[\"'\u201c]|[ \t]+[\"'](?=[^\s,}\])])")
 _COMMA_NEXT: Final = re.compile(r"\s*,")
@@ -134,7 +138,7 @@ class StringScanner(EscapeScanner):
             if ends and len(QUOTES[opening]) == 1:
                 self.at = end + 1
                 self._note_quotes(start)
-                if ("\t" in plain or "\r" in plain) and not self.parentheses:
+                if not (plain.isprintable() or self.parentheses) and _CONTROL.search(plain):
                     self.mend(_RAW, begin, end)
                 return plain
         found = self._ended(opening, begin)
@@ -177,12 +181,14 @@ class StringScanner(EscapeScanner):
                 if not opens:
                     self._refuse(start, at, part, empty=at == start, first=checked == start)
                 if (unclosed := self._ends_before(at)) is not None and unclosed >= begin:
-                    self._verify(inner_quotes == 0, at)
-                    self.mend("missing quote", unclosed)
+                    self._verify(inner_quotes == 0 and self._lacks_quote(unclosed, at), at)
+                    self.mend(MISSING_QUOTE, unclosed)
                     self.at = unclosed
                     return "".join([*pieces, text[begin:unclosed]])
             if ends or text.find(char, at + 1, at + _REACH) == -1:
-                self._verify(inner_quotes == 0 or not is_open(text[start:at], char), at)
+                item = part == "item" and inner_quotes % 2 == 1
+                open_ = inner_quotes > 0 and is_open(text[start:at], char, item=item)
+                self._verify(not (open_ or (opens and text[at - 1] in _BEFORE_KEY)), at)
                 pieces.append(text[begin:at])
                 self.at = at + 1
                 return self.leave(start, _laid_out("".join(pieces), text[begin:at]))
@@ -193,14 +199,23 @@ class StringScanner(EscapeScanner):
     def _verify(self, certain: bool, at: int) -> None:  # noqa: FBT001 - what is to hold
         """Refuse a string that may also end elsewhere, because it holds quotes that it needs."""
         if not certain:
-            self.fail(_TWO_WAYS, at)
+            self.fail(TWO_WAYS, at)
+
+    def _lacks_quote(self, unclosed: int, at: int) -> bool:
+        r"""Tell whether a quote is surely missing before a comma, and opens the next key or item.
+
+        In `"a', "b"` and `"a\", "b"` another one may be meant to close, or a raw backslash
+        stands before it, and in `"a, ", b": 1` it is the opening one of `b` that is missing.
+        """
+        before, behind = self.text[unclosed - 1], _BLANKS_AND_SIGN.match(self.text, at + 1)
+        return before not in QUOTES and behind is None
 
     def _note_inner(self, at: int, checked: int, count: int) -> None:
         """Note a quote that is part of a string, unless there are too many to believe it."""
         if self.part == "key" and _NO_KEY.search(self.text, checked, at):
             self.fail("a key that does not end", at)
         if count > _MOST_QUOTES:
-            self.fail(_TWO_WAYS, at)
+            self.fail(TWO_WAYS, at)
         self.mend(INNER_QUOTE, at)
 
     def _refuse(self, begin: int, at: int, part: Part, *, empty: bool, first: bool) -> None:
@@ -227,6 +242,11 @@ class StringScanner(EscapeScanner):
                 )
             )
             or (
+                # A path keeps its backslashes, but behind one a quote may be escaped.
+                self._literal and text[at - 1] == "\\"
+            )
+            or (part != "root" and _ESCAPED_END.search(text, max(begin, at - 24), at))
+            or (
                 # `["a", b"]`: the quote that opens `b` is missing.
                 first
                 and part == "item"
@@ -235,7 +255,7 @@ class StringScanner(EscapeScanner):
                 and not is_open(text[begin:at], text[at])
             )
         ):
-            msg = _TWO_WAYS
+            msg = TWO_WAYS
         else:
             return
         self.fail(msg, at)
@@ -250,7 +270,7 @@ class StringScanner(EscapeScanner):
         if found is None or found.end() != at:
             return None
         if found.lastgroup == "line":
-            self.fail(_TWO_WAYS, at)  # a line of a text, or the next item
+            self.fail(TWO_WAYS, at)  # a line of a text, or the next item
         return comma
 
     def _unclosed(self, pieces: list[str], begin: int) -> str:
@@ -258,14 +278,16 @@ class StringScanner(EscapeScanner):
         rest = self.text[begin:]
         plain = rest.rstrip(" \t\r\n}]")
         closers = "".join(rest[len(plain) :].split())
-        if not self.open or closers != "".join(CLOSERS[each] for each in reversed(self.open)):
+        shut = self.open and closers == "".join(CLOSERS[each] for each in reversed(self.open))
+        # The bracket may belong to the string, as in `"{x}`.
+        if not shut or not plain.strip() or holds_open(plain):
             self.tear(Tear.CUT)
             self.at = len(self.text)
             return "".join([*pieces, rest])
         if pieces or plain[-1:] in QUOTES or "," in plain or ":" in plain.replace("://", ""):
             self.fail("a string that does not end", begin)
         self.at = begin + len(plain)
-        self.mend("missing quote", self.at)
+        self.mend(MISSING_QUOTE, self.at)
         return plain
 
     def token(self) -> str | None:
@@ -283,7 +305,7 @@ class StringScanner(EscapeScanner):
         if end == -1:
             self.tear(Tear.CUT)
             end = len(self.text)
-        self.mend("missing quote", end)
+        self.mend(MISSING_QUOTE, end)
         self.at = end
         return self.text[begin:end]
 
@@ -298,7 +320,7 @@ class StringScanner(EscapeScanner):
         sure = self.part == "key" or any(each.what == _DOUBLED for each in self.repairs)
         once = not ends and self.part == "member" and _AFTER["member"].match(self.text, end + 1)
         if "\\" in self.text[begin:end] or not (sure or once):
-            self.fail(_TWO_WAYS)
+            self.fail(TWO_WAYS)
         self.mend(_DOUBLED, self.at)
         self.at = end + 1 + ends
         return self.text[begin:end]
@@ -308,7 +330,7 @@ class StringScanner(EscapeScanner):
         begin = self.at + 3
         end = self.text.find(quotes, begin)
         if self.text.startswith(quotes[0], begin) or _INFO.match(self.text, begin):
-            self.fail(_TWO_WAYS)
+            self.fail(TWO_WAYS)
         self.mend("triple quotes", self.at)
         if end == -1:
             self.tear(Tear.CUT)

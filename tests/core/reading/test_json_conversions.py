@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timezone
+from decimal import Decimal
 from typing import Any, Union
 
 import pytest
@@ -17,6 +18,12 @@ class Item(BaseModel):
 
     name: str = ""
     price: float = 0
+
+
+class Priced(BaseModel):
+    """A model whose numbers are exact."""
+
+    price: Decimal
 
 
 class Strict(BaseModel):
@@ -273,3 +280,33 @@ def test_numbers_in_odd_spelling() -> None:
     assert read_json("[10, +2]", integers).value == [10, 2]
     assert not read_json("[1__0, +2]", integers).ok
     assert read_json("[1_0, +2]", list[str]).value == ["1_0", "+2"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"price": 12345678901234567890.12}',
+        "{'price': -12345678901234567890.12}",
+        'Here:\n```json\n{"price": 0.12345678901234567890}\n```',
+        '{"price": 1234567890123456.78e1}',
+    ],
+)
+def test_a_decimal_keeps_each_digit_or_is_refused(reply: str) -> None:
+    """A float on the way would round what is written."""
+    failure = read_json(reply, Priced).failure
+    assert failure is not None
+    assert failure.message == "A number has more digits than can be kept."
+
+
+@pytest.mark.parametrize(
+    ("reply", "price"),
+    [
+        ('{"price": "12345678901234567890.12"}', "12345678901234567890.12"),
+        ('{"price": 12345678901234567890}', "12345678901234567890"),
+        ('{"price": 3.141592653589793}', "3.141592653589793"),
+        ("{'price': 12.50}", "12.5"),
+    ],
+)
+def test_a_decimal_takes_what_no_float_changes(reply: str, price: str) -> None:
+    """Text, integers and fractions that a float holds as they are written."""
+    assert read_json(reply, Priced).value == Priced(price=Decimal(price))

@@ -157,6 +157,20 @@ def test_lines_that_are_not_surely_the_members_are_refused(reply: str) -> None:
     assert not read_json(reply, Person).ok
 
 
+@pytest.mark.parametrize(
+    ("reply", "ok"),
+    [
+        ('name: Ann\nage: 3\n\n{"name": "Bob", "age": 4}', False),
+        ('```yaml\nname: Ann\nage: 3\n```\n```json\n{"name": "Bob", "age": 4}\n```', False),
+        ('name: Ann\nage: 3\n\n{"name": "Ann", "age": 3}', True),
+        ('name: Ann\nage: 3\n\n{"city": "Oslo"}', True),
+    ],
+)
+def test_json_beside_the_lines_may_not_say_something_else(reply: str, ok: bool) -> None:  # noqa: FBT001 - a row
+    """Which of two values is meant, nobody knows."""
+    assert read_json(reply, Person).ok is ok
+
+
 def test_a_key_that_may_be_anything_keeps_its_value() -> None:
     """A schema may say nothing of a key."""
     schema = {"properties": {"a": True, "b": {}}, "required": ["a", "b"]}

@@ -242,6 +242,21 @@ def test_repairs_say_where() -> None:
         ('{"a": ObjectId("1")}', P.MALFORMED, "an expression, not a value"),
         ('{"a": x "b" : y "c}', P.MALFORMED, "unquoted text that holds quotes"),
         ('{"a": "b" # so } what', P.MALFORMED, "a comment that does not end"),
+        ('{"a": "x, "b": y", "c": 1}', P.MALFORMED, "quotes that can be read in two ways"),
+        ('{"a": "x\\", "b": 1}', P.MALFORMED, "quotes that can be read in two ways"),
+        ('{"a": "x\', "b": 1}', P.MALFORMED, "quotes that can be read in two ways"),
+        ('{"a": " , ", b": 1}', P.MALFORMED, "quotes that can be read in two ways"),
+        ('{"a": "C:\\Users\\x \\" y", "b": 1}', P.MALFORMED, "quotes that can be read in two ways"),
+        ('["x \\"y\\", "\\"z"]', P.MALFORMED, "quotes that can be read in two ways"),
+        ('["x, "\\u00e9"]', P.MALFORMED, "quotes that can be read in two ways"),
+        ('[x, y", "z"]', P.MALFORMED, "quotes that can be read in two ways"),
+        ('[\'it\'s {a}", "b"]', P.MALFORMED, "quotes that can be read in two ways"),
+        ('{"a": /* b */ c", "d": 1}', P.MALFORMED, "quotes that can be read in two ways"),
+        ('{"a": /* b */", "c": 1}', P.MALFORMED, "quotes that can be read in two ways"),
+        ('[\\\\frac x, "y"]', P.MALFORMED, "unquoted text that holds quotes or backslashes"),
+        ('{"a: "12, b: 1}', P.MALFORMED, "quotes that can be read in two ways"),
+        ('{"a": "x, "b: 1}', P.MALFORMED, "quotes that can be read in two ways"),
+        ('{"a": f(x) y , ", b": 1}', P.MALFORMED, "quotes that can be read in two ways"),
         ('{"a": "x" or "y"}', P.MALFORMED, "quotes that can be read in two ways"),
         ('{"a": "x" | "y", "b": 1}', P.MALFORMED, "quotes that can be read in two ways"),
         ('["x"||"y"]', P.MALFORMED, "quotes that can be read in two ways"),
@@ -354,6 +369,31 @@ def test_no_number_is_no_number(text: str) -> None:
     """`NaN` is what it says, however broken the rest is, and no JSON."""
     reading = read_json(text)
     assert str(reading.value).count("nan") == 1
+    assert reading.fidelity == "repaired"
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": "{x}', '{"a": "f(x) {y}', '{"a": "}', '{"a": " }', '["[1]']
+)
+def test_a_bracket_that_a_string_may_hold_closes_nothing(text: str) -> None:
+    """The text stops in a string that opens the bracket, or holds nothing else."""
+    failure = read_json(text).failure
+    assert failure is not None
+    assert failure.pattern is P.TRUNCATED
+
+
+@pytest.mark.parametrize("end", ["\\", "\\u", "\\u00e", "\\ud83d", "\\ud83d\\", "\\ud83d\\ude0"])
+def test_half_an_escape_is_no_part_that_arrived(end: str) -> None:
+    """What is salvaged is a part of what was to come."""
+    reading = read_json('{"a": "x' + end, config=ReadingConfig(salvage=True))
+    assert reading.value == {"a": "x"}
+    assert reading.fidelity == "salvaged"
+
+
+def test_a_raw_control_character_is_a_repair() -> None:
+    """JSON allows none in a string."""
+    reading = read_json('{"a": "b\x00c"}')
+    assert reading.value == {"a": "b\x00c"}
     assert reading.fidelity == "repaired"
 
 
