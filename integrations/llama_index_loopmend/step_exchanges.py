@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any, Final, Union
 
 from llama_index.core.agent.workflow import AgentInput, AgentOutput
@@ -26,8 +25,6 @@ from loopmend.mending import constrained
 
 __all__ = ["StepExchange"]
 
-Take = Callable[..., Awaitable[AgentOutput]]
-"""Takes the agent's own step: the messages, and whether they are `corrected`."""
 Decision = Union[AgentOutput, AskAgain, Answer]
 
 _UNSAID: Final = (StopReason.BLOCKED, StopReason.PARSE_FAIL)
@@ -37,13 +34,14 @@ _MAY_SAY: Final = {
     "failed": (AskAgain, Answer),
     "at_cap": (Answer,),
 }
+_FORCED: Final = "initial_tool_choice"
 _MOST_ASKED: Final = 10  # times in a step, whatever hooks say
 
 
 class StepExchange:
     """One step of an agent, as its hooks want it."""
 
-    def __init__(self, step: AgentStep, take: Take) -> None:
+    def __init__(self, step: AgentStep, take: Any) -> None:
         self._step = step
         self._hooks: list[StepHook] = step.agent.hooks
         self._take = take
@@ -106,7 +104,12 @@ class StepExchange:
         if ask.schema is None:
             # Where the agent keeps no scratchpad, what is added stands beside the question.
             beside = self._shown if step.pad.key is None else []
-            return await self._take([*messages, *beside], corrected=bool(self._shown))
+            given = step.ctx, [*messages, *beside], step.tools, step.memory
+            if not self._shown or not step.held or getattr(step.agent, _FORCED, None) is None:
+                return await self._take(*given)  # type: ignore[no-any-return] # the agent's own
+            # A correction ends in the user's name, as else only the first prompt does.
+            free = step.agent.model_copy(update={_FORCED: None})
+            return await self._take.__func__(free, *given)  # type: ignore[no-any-return]
         whole = [*core_messages(messages), *step.pad.core(step.held), *ask.messages]
         asked, llm = chat_messages(constrained(whole, step.toolbox)), step.agent.llm
         step.ctx.write_event_to_stream(AgentInput(input=asked, current_agent_name=step.agent_name))
