@@ -79,10 +79,9 @@ class LoopGuardHook(StepHook):
         decision = self._policy.decide(made, step.user_text, answer_label=label)
         if isinstance(decision, Stop):
             return Answer(decision.content)
-        notes = [decision.content] if isinstance(decision, Nudge) else []
         if step.is_last:
-            notes.append(ask_before_cap(step.user_text))
-        return Proceed(tuple(notes)) if notes else None
+            return Proceed(words=ask_before_cap(step.user_text))
+        return Proceed(words=decision.content) if isinstance(decision, Nudge) else None
 
     @override
     async def at_cap(self, step: AgentStep, output: AgentOutput) -> Answer | None:
