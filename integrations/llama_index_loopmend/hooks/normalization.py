@@ -122,7 +122,8 @@ class NormalizationHook(StepHook):
         failure, text = verdict.failure, text_of(output)
         step.notes.note_issue(failure.pattern.value)
         step.notes.turn[_GAVE_UP] = True
-        _tell(step, text, failure, _GAVE_UP, ends=self.on_failure == "raise")
+        raises = self.on_failure == "raise"
+        _tell(step, text, _unasked(failure), _GAVE_UP, refused=raises)
         made = in_error(verdict, output)
         if made is None:
             stands = verdict.stands and step.form != "react"
@@ -138,14 +139,14 @@ class NormalizationHook(StepHook):
 
 def _again(step: AgentStep, ask: Ask, mends: StepMending) -> AskAgain:
     if ask.retry is not None:  # otherwise why is known from before
-        _tell(step, mends.reply.text, mends.mending.refused[-1], "retry", ask.retry)
+        _tell(step, mends.reply.text, ask.retry, "retry", refused=True)
     return AskAgain(schema=ask.schema, shown=ask.messages)
 
 
 async def _accepted(step: AgentStep, output: AgentOutput, mends: StepMending, done: Done) -> Accept:
     reply = mends.reply
     if done.outcome == "made":
-        _tell(step, reply.text, done.refused[-1], "salvaged")
+        _tell(step, reply.text, _unasked(done.refused[-1]), "salvaged", refused=False)
     made = mends.made_of(done, output)
     said = output.tool_calls or reply.text.strip() or reply.holds_more
     if made is None and not said and step.pad.after_result(step.held):
@@ -156,27 +157,14 @@ async def _accepted(step: AgentStep, output: AgentOutput, mends: StepMending, do
     return Accept()
 
 
-def _tell(  # noqa: PLR0913 - what an event tells
-    step: AgentStep,
-    text: str,
-    failure: Failure,
-    outcome: str,
-    retry: Retry | None = None,
-    *,
-    ends: bool = False,
-) -> None:
-    """Tell of a refused reply; a trace has no other step for one that is asked again or raised."""
-    if retry is not None or ends:
-        refused = {"text": text, "message": failure.message, "agent": step.agent_name}
-        step.refused.append(refused)
-    step.ctx.write_event_to_stream(
-        ProtocolIssueEvent(
-            pattern=failure.pattern.value,
-            message=failure.message,
-            attempt=0 if retry is None else retry.attempt,
-            text=text,
-            correction=None if retry is None else retry.correction,
-            outcome=outcome,
-            current_agent_name=step.agent_name,
-        )
-    )
+def _unasked(failure: Failure) -> Retry:
+    """Return what to tell of a reply after which nobody asks again."""
+    return Retry(0, failure.pattern.value, failure.message, None)
+
+
+def _tell(step: AgentStep, text: str, retry: Retry, outcome: str, *, refused: bool) -> None:
+    """Tell of a reply; one that is `refused` is no step of the run, but one of its trace."""
+    if refused:
+        step.refused.append({"text": text, "message": retry.message, "agent": step.agent_name})
+    told = {**retry.data(), "text": text, "outcome": outcome}
+    step.ctx.write_event_to_stream(ProtocolIssueEvent(**told, current_agent_name=step.agent_name))
