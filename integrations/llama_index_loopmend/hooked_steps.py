@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from llama_index.core.agent.react.types import ResponseReasoningStep
 from llama_index.core.agent.workflow import AgentInput, AgentOutput, ToolCall
@@ -36,7 +36,6 @@ __all__ = ["HookedSteps", "default_hooks", "ending"]
 
 Parsed = Union[StopEvent, AgentInput, ToolCall, None]
 """What LlamaIndex goes on with after an output."""
-_FORCED: Final = "initial_tool_choice"
 
 
 def default_hooks() -> list[StepHook]:
@@ -74,16 +73,8 @@ class HookedSteps(_Agent):
         now = AgentStep(self, ctx, llm_input, tools, memory, stored)
         if stored.get(COUNT) == 0:
             await now.begin()
-
-        def take(messages: list[ChatMessage], *, corrected: bool) -> Awaitable[AgentOutput]:
-            own = self
-            if corrected and now.held and getattr(self, _FORCED, None) is not None:
-                # A correction ends in the user's name, as else only the first prompt does.
-                own = self.model_copy(update={_FORCED: None})
-            return super(HookedSteps, own).take_step(ctx, messages, tools, memory)  # type: ignore[safe-super] # the agent's
-
         try:
-            output = await StepExchange(now, take).output()
+            output = await StepExchange(now, super().take_step).output()  # type: ignore[safe-super]
         except BaseException as error:
             if now.refused:
                 vars(error)[REFUSED] = now.refused  # some do not let themselves be assigned to

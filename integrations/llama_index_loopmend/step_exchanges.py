@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any, Final, Union
 
 from llama_index.core.agent.workflow import AgentInput, AgentOutput
@@ -22,12 +21,10 @@ from llama_index_loopmend.parsers import reading
 from llama_index_loopmend.schemas import decoding_arguments
 from llama_index_loopmend.steps import ENDED, HANDOFF, OWN_WORDS, UNKEPT, AgentStep
 from loopmend import StopReason
-from loopmend.mending import constrained
+from loopmend.mending import Message, constrained
 
 __all__ = ["StepExchange"]
 
-Take = Callable[..., Awaitable[AgentOutput]]
-"""Takes the agent's own step: the messages, and whether they are `corrected`."""
 Decision = Union[AgentOutput, AskAgain, Answer]
 
 _UNSAID: Final = (StopReason.BLOCKED, StopReason.PARSE_FAIL)
@@ -37,17 +34,19 @@ _MAY_SAY: Final = {
     "failed": (AskAgain, Answer),
     "at_cap": (Answer,),
 }
+_FORCED: Final = "initial_tool_choice"
 _MOST_ASKED: Final = 10  # times in a step, whatever hooks say
 
 
 class StepExchange:
     """One step of an agent, as its hooks want it."""
 
-    def __init__(self, step: AgentStep, take: Take) -> None:
+    def __init__(self, step: AgentStep, take: Any) -> None:
         self._step = step
         self._hooks: list[StepHook] = step.agent.hooks
         self._take = take
-        self._shown: list[Any] = []  # of refused replies, as the scratchpad holds it
+        self._told: list[Message] = []  # what hooks tell the model last
+        self._shown: list[Any] = []  # that and what was refused, as the scratchpad holds it
 
     async def output(self) -> AgentOutput:
         """Take the step."""
@@ -58,6 +57,7 @@ class StepExchange:
             said = await hook.before(step)
             if isinstance(said, Proceed):
                 notes += said.notes
+                self._told += [Message("user", said.words)] if said.words else []
                 schema = said.schema or schema
             elif said is not None:
                 return await self._concluded(_checked(hook, "before", said))
@@ -72,7 +72,10 @@ class StepExchange:
         heard = False
         token = reading.set(step.reading)
         try:
-            for _ in range(_MOST_ASKED):
+            for attempt in range(_MOST_ASKED):
+                if attempt or self._told:
+                    self._shown = step.pad.again((*self._told, *ask.messages))
+                    await step.put([*step.held, *self._shown])
                 try:
                     output = await self._reply(messages, ask)
                 except BaseException as error:
@@ -87,8 +90,6 @@ class StepExchange:
                 if not isinstance(decision, AskAgain):
                     return decision
                 ask = decision
-                self._shown = step.pad.again(ask.messages)
-                await step.put([*step.held, *self._shown])
         except BaseException:
             # What was asked, refused or not, is no part of the run.
             if self._shown or heard:
@@ -106,9 +107,15 @@ class StepExchange:
         if ask.schema is None:
             # Where the agent keeps no scratchpad, what is added stands beside the question.
             beside = self._shown if step.pad.key is None else []
-            return await self._take([*messages, *beside], corrected=bool(self._shown))
-        whole = [*core_messages(messages), *step.pad.core(step.held), *ask.messages]
-        asked, llm = chat_messages(constrained(whole, step.toolbox)), step.agent.llm
+            given = step.ctx, [*messages, *beside], step.tools, step.memory
+            if not self._shown or not step.held or getattr(step.agent, _FORCED, None) is None:
+                return await self._take(*given)  # type: ignore[no-any-return] # the agent's own
+            # What is told last is in the user's name, as else only the first prompt ends.
+            free = step.agent.model_copy(update={_FORCED: None})
+            return await self._take.__func__(free, *given)  # type: ignore[no-any-return]
+        before = [*core_messages(messages), *step.pad.core(step.held)]
+        whole = constrained([*before, *self._told, *ask.messages], step.toolbox)
+        asked, llm = chat_messages(whole), step.agent.llm
         step.ctx.write_event_to_stream(AgentInput(input=asked, current_agent_name=step.agent_name))
         response = await llm.achat(asked, **decoding_arguments(llm, ask.schema) or {})
         raw = response.raw.model_dump() if isinstance(response.raw, BaseModel) else response.raw

@@ -208,13 +208,9 @@ class AgentStep:
 
         In the first step it is not: a step after it would look like the first of another run.
         """
-        direct = {tool.metadata.name for tool in self.tools if tool.metadata.return_direct}
-        direct.discard(HANDOFF)
-        if (
-            not self.iteration
-            or self.turn.get(_DIRECT)
-            or direct.isdisjoint(c.tool_name for c in calls)
-        ):
+        answers = {tool.metadata.name for tool in self.tools if tool.metadata.return_direct}
+        made = answers.difference((HANDOFF,)).intersection(call.tool_name for call in calls)
+        if not made or not self.iteration or self.turn.get(_DIRECT):
             return False
         self.turn[_DIRECT] = True
         return True

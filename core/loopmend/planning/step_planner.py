@@ -195,7 +195,9 @@ class StepPlanner:
             return self._budget.left(step.turn)
         context: int | None = step.run.get(_CONTEXT) if step.iteration else None
         window = None if context is None else step.window()
-        return max(0, window - context) if window and context is not None else None
+        if context is None or not window or context > window:
+            return None  # who saw more than that has another window
+        return window - context
 
     async def _standing(self, step: StepView) -> tuple[Facts, AdvisedPlan, bool]:
         """Plan a step, unless a plan of this run stands: no fact has changed since."""

@@ -26,6 +26,7 @@ from loopmend.mending import (
 __all__ = ["LoopGuardHook"]
 
 _DEFAULT: Final = LoopPolicy()
+_REFUSED: Final = ("not found.", "cannot hand off to")
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -78,10 +79,9 @@ class LoopGuardHook(StepHook):
         decision = self._policy.decide(made, step.user_text, answer_label=label)
         if isinstance(decision, Stop):
             return Answer(decision.content)
-        notes = [decision.content] if isinstance(decision, Nudge) else []
         if step.is_last:
-            notes.append(ask_before_cap(step.user_text))
-        return Proceed(tuple(notes)) if notes else None
+            return Proceed(words=ask_before_cap(step.user_text))
+        return Proceed(words=decision.content) if isinstance(decision, Nudge) else None
 
     @override
     async def at_cap(self, step: AgentStep, output: AgentOutput) -> Answer | None:
@@ -95,16 +95,15 @@ class LoopGuardHook(StepHook):
 
 
 def _calls(made: Sequence[ToolCallResult]) -> list[CallResult]:
-    return [
-        CallResult(
-            call.tool_name,
-            call.tool_kwargs,
-            str(call.tool_output.content),
-            call.tool_output.is_error,
-            str(call.tool_kwargs.get("to_agent")) if call.tool_name == HANDOFF else None,
-        )
-        for call in made
-    ]
+    return [_call(call, str(call.tool_output.content)) for call in made]
+
+
+def _call(call: ToolCallResult, result: str) -> CallResult:
+    to = str(call.tool_kwargs.get("to_agent")) if call.tool_name == HANDOFF else None
+    # Whom LlamaIndex does not hand over to, it tells the model in a result like any other.
+    refusals = tuple(f"Agent {to} {why}" for why in _REFUSED)
+    failed = call.tool_output.is_error or (to is not None and result.startswith(refusals))
+    return CallResult(call.tool_name, call.tool_kwargs, result, failed, None if failed else to)
 
 
 async def _from_findings(step: AgentStep) -> str:

@@ -8,15 +8,13 @@ from typing import Any, Final, Literal
 
 from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.output_parsers.base import OutputParserException
 from typing_extensions import override
 
 from llama_index_loopmend.events import ProtocolIssueEvent
 from llama_index_loopmend.hooks.protocol import Accept, After, Answer, AskAgain, Proceed, StepHook
-from llama_index_loopmend.hooks.verdicts import in_error, is_fine, judged, made_of, mending_of
-from llama_index_loopmend.messages import reply_of, without_calls
+from llama_index_loopmend.hooks.step_mending import StepMending, in_error
+from llama_index_loopmend.messages import text_of, without_calls
 from llama_index_loopmend.parsers import Reading, TolerantReActOutputParser
-from llama_index_loopmend.schemas import remember_refusal
 from llama_index_loopmend.steps import ENDED, OWN_WORDS, AgentStep
 from loopmend import (
     Ask,
@@ -24,13 +22,11 @@ from loopmend import (
     Failure,
     FailurePattern,
     GaveUp,
-    Mending,
-    Reply,
     RetryPolicy,
     StopReason,
 )
 from loopmend.contracts import MAX_NORMALIZATION_RETRIES
-from loopmend.mending import OnFailure, Retry, check_on_failure, parser_correction, refuses_schema
+from loopmend.mending import OnFailure, Retry, check_on_failure
 
 __all__ = ["NormalizationHook"]
 
@@ -77,8 +73,8 @@ class NormalizationHook(StepHook):
             ValueError: `max_retries` is negative, or an option is unknown.
         """
         check_on_failure(on_failure)
-        chosen: Any = FailurePattern if patterns is None else patterns
-        self.policy = RetryPolicy(max_retries, salvage, constrain, patterns=chosen)
+        chosen: dict[str, Any] = {} if patterns is None else {"patterns": patterns}
+        self.policy = RetryPolicy(max_retries, salvage, constrain, **chosen)
         """How far it goes."""
         self.on_failure = on_failure
         """What happens after the last retry."""
@@ -88,74 +84,46 @@ class NormalizationHook(StepHook):
         """Have the reply read only once, and decoded by a schema if that is always wanted."""
         if type(getattr(step.agent, "output_parser", None)) is TolerantReActOutputParser:
             step.reading = Reading(step.toolbox)
-        if self.policy.constrain != "always":
-            return None
-        return Proceed(schema=self._mending(step)[1].schema)
+        # Who did not take two corrections in this turn will not take two more at each step.
+        gave_up = step.notes.turn.get(_GAVE_UP)
+        policy = replace(self.policy, max_retries=0) if gave_up else self.policy
+        mends = step.local[self] = StepMending(step, policy)
+        return Proceed(schema=mends.start().schema) if policy.constrain == "always" else None
 
     @override
     async def after(self, step: AgentStep, output: AgentOutput) -> After:
         """Use the reply, ask again, or give up."""
-        reply, held = reply_of(output), step.reading
-        read = held.turn if held is not None and held.text == reply.text else None
-        if self not in step.local and is_fine(step, output, reply, read):
-            step.notes.note_issue(None)
-            return None
-        verdict = judged(step, self._mending(step)[0], output, reply, read)
+        mends: StepMending = step.local[self]
+        verdict = mends.verdict(output)
         if isinstance(verdict, Ask):
-            return self._again(step, verdict, reply)
+            return _again(step, verdict, mends)
         if isinstance(verdict, GaveUp):
             return self._given_up(step, verdict, output)
-        made = None if verdict is None else await _accepted(step, output, reply, verdict)
+        made = None if verdict is None else await _accepted(step, output, mends, verdict)
         step.notes.note_issue(None)
         return made
 
     @override
     def failed(self, step: AgentStep, error: BaseException) -> AskAgain | Answer | None:
         """Say what to do if asking raised what is only the model's mistake."""
-        if not isinstance(error, Exception):
-            return None
-        if step.decoded and refuses_schema(error):
-            remember_refusal(step.agent.llm)
-        unseen = Reply(error=error, holds_more=True)
-        if isinstance(error, OutputParserException):
-            # LlamaIndex's own error for parsers, which its agents do not expect of one. Nobody but
-            # the parser has seen the reply, so that no two are known to be the same.
-            failure = Failure(
-                FailurePattern.MALFORMED, f"The parser refused the reply: {error}", (0, 0)
-            )
-            words = parser_correction(str(error))
-            verdict: Any = self._mending(step)[0].refuse(unseen, failure, words)
-        else:
-            verdict = self._mending(step)[0].raised(error)
+        mends: StepMending = step.local[self]
+        verdict = mends.raised(error) if isinstance(error, Exception) else None
         if isinstance(verdict, Ask):
-            return self._again(step, verdict, unseen)
+            return _again(step, verdict, mends)
         if not isinstance(verdict, GaveUp):
             return None
         nothing = ChatMessage(role=MessageRole.ASSISTANT, content="")
         output = AgentOutput(response=nothing, current_agent_name=step.agent_name)
         made = self._given_up(step, verdict, output).output or output
-        return Answer(made.response.content or "", StopReason.PARSE_FAIL)
-
-    def _mending(self, step: AgentStep) -> tuple[Mending, Ask]:
-        """Return the mending of a step, made when it is needed, and what it asks at first."""
-        if self not in step.local:
-            # Who did not take two corrections in this turn will not take two more at each step.
-            gave_up = step.notes.turn.get(_GAVE_UP)
-            policy = replace(self.policy, max_retries=0) if gave_up else self.policy
-            step.local[self] = mending_of(step, policy)
-        return step.local[self]  # type: ignore[no-any-return] # just made
-
-    def _again(self, step: AgentStep, ask: Ask, reply: Reply) -> AskAgain:
-        if ask.retry is not None:  # otherwise why is known from before
-            _tell(step, reply.text, self._mending(step)[0].refused[-1], "retry", ask.retry)
-        return AskAgain(schema=ask.schema, shown=ask.messages)
+        return Answer(text_of(made), StopReason.PARSE_FAIL)
 
     def _given_up(self, step: AgentStep, verdict: GaveUp, output: AgentOutput) -> Accept:
         """Return what can still be used of a reply, or words that say why nothing can."""
-        failure, text = verdict.failure, output.response.content or ""
+        failure, text = verdict.failure, text_of(output)
         step.notes.note_issue(failure.pattern.value)
         step.notes.turn[_GAVE_UP] = True
-        _tell(step, text, failure, _GAVE_UP, ends=self.on_failure == "raise")
+        raises = self.on_failure == "raise"
+        _tell(step, text, _unasked(failure), _GAVE_UP, refused=raises)
         made = in_error(verdict, output)
         if made is None:
             stands = verdict.stands and step.form != "react"
@@ -169,10 +137,17 @@ class NormalizationHook(StepHook):
         return Accept() if known else Accept(chosen)
 
 
-async def _accepted(step: AgentStep, output: AgentOutput, reply: Reply, done: Done) -> Accept:
+def _again(step: AgentStep, ask: Ask, mends: StepMending) -> AskAgain:
+    if ask.retry is not None:  # otherwise why is known from before
+        _tell(step, mends.reply.text, ask.retry, "retry", refused=True)
+    return AskAgain(schema=ask.schema, shown=ask.messages)
+
+
+async def _accepted(step: AgentStep, output: AgentOutput, mends: StepMending, done: Done) -> Accept:
+    reply = mends.reply
     if done.outcome == "made":
-        _tell(step, reply.text, done.refused[-1], "salvaged")
-    made = made_of(step, done, output)
+        _tell(step, reply.text, _unasked(done.refused[-1]), "salvaged", refused=False)
+    made = mends.made_of(done, output)
     said = output.tool_calls or reply.text.strip() or reply.holds_more
     if made is None and not said and step.pad.after_result(step.held):
         # Nothing to remember, and some providers refuse a conversation that holds it.
@@ -182,27 +157,14 @@ async def _accepted(step: AgentStep, output: AgentOutput, reply: Reply, done: Do
     return Accept()
 
 
-def _tell(  # noqa: PLR0913 - what an event tells
-    step: AgentStep,
-    text: str,
-    failure: Failure,
-    outcome: str,
-    retry: Retry | None = None,
-    *,
-    ends: bool = False,
-) -> None:
-    """Tell of a refused reply; a trace has no other step for one that is asked again or raised."""
-    if retry is not None or ends:
-        refused = {"text": text, "message": failure.message, "agent": step.agent_name}
-        step.refused.append(refused)
-    step.ctx.write_event_to_stream(
-        ProtocolIssueEvent(
-            pattern=failure.pattern.value,
-            message=failure.message,
-            attempt=0 if retry is None else retry.attempt,
-            text=text,
-            correction=None if retry is None else retry.correction,
-            outcome=outcome,
-            current_agent_name=step.agent_name,
-        )
-    )
+def _unasked(failure: Failure) -> Retry:
+    """Return what to tell of a reply after which nobody asks again."""
+    return Retry(0, failure.pattern.value, failure.message, None)
+
+
+def _tell(step: AgentStep, text: str, retry: Retry, outcome: str, *, refused: bool) -> None:
+    """Tell of a reply; one that is `refused` is no step of the run, but one of its trace."""
+    if refused:
+        step.refused.append({"text": text, "message": retry.message, "agent": step.agent_name})
+    told = {**retry.data(), "text": text, "outcome": outcome}
+    step.ctx.write_event_to_stream(ProtocolIssueEvent(**told, current_agent_name=step.agent_name))

@@ -11,7 +11,7 @@ from typing_extensions import override
 from llama_index_loopmend.events import PlanEvent
 from llama_index_loopmend.hooks.normalization import NormalizationHook
 from llama_index_loopmend.hooks.protocol import After, Answer, Before, HandOver, Proceed, StepHook
-from llama_index_loopmend.hooks.verdicts import issue_of
+from llama_index_loopmend.hooks.step_mending import issue_of
 from llama_index_loopmend.steps import PLAN, AgentStep
 from loopmend.adapting import StepPlanner, tokens_of
 

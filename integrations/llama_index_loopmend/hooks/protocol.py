@@ -27,6 +27,8 @@ class Proceed:
 
     notes: tuple[str, ...] = ()
     """What to tell the model in this step, as a system message."""
+    words: str = ""
+    """What to tell the model last, as a user message, where it is most likely to obey."""
     schema: Mapping[str, Any] | None = None
     """A JSON schema for the provider to decode by."""
 

@@ -40,6 +40,9 @@ def test_the_budget_is_what_the_model_reports() -> None:
     agent.llm.raw = {"usage": {"prompt_tokens": 40, "completion_tokens": 10}}
     window = agent.llm.metadata.context_window
     assert known(run(agent), "tokens_left") == [None, window - 50]
+    agent = planned("function", ADD, "3")
+    agent.llm.raw = {"usage": {"prompt_tokens": window, "completion_tokens": 10}}
+    assert known(run(agent), "tokens_left") == [None]  # LlamaIndex's window is a default
     assert known(run(planned("function", ADD, "3")), "tokens_left") == [None]
 
 

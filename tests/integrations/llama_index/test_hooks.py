@@ -71,6 +71,36 @@ def test_the_order_of_hooks(kind: str) -> None:
     assert not any("I am a." in text for text in ran.remembered)
 
 
+class Telling(StepHook):
+    """Tells the model something last."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+
+    async def before(self, step: AgentStep) -> Proceed:
+        """Tell it after a tool's result."""
+        return Proceed(words=self.words if step.results else "")
+
+
+@pytest.mark.parametrize("constrain", ["retry", "always"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_told_last(kind: str, constrain: Any) -> None:
+    """It stands after a tool's result, stays before a correction, and is not kept."""
+    made = '{"type": "tool_call", "name": "add", "arguments": {"a": 1, "b": 2}}'
+    always = constrain == "always" and kind != "code"
+    acts = (made, "", '{"type": "final", "content": "3"}') if always else (CALLS[kind], "")
+    llm = scripted(*acts, ANSWERS[kind], schema_argument="format" if always else None)
+    hook = [Telling("Be brief."), Telling("Be kind."), NormalizationHook(constrain=constrain)]
+    ran = run(planned(kind, llm, hook=hook), llm)
+    assert ran.answer.startswith(("3", "It is 3."))
+    assert "Be brief." not in ran.prompts[0]
+    assert ran.prompts[1][-2:] == ["Be brief.", "Be kind."]
+    at = ran.prompts[2].index("Be kind.")
+    assert ran.prompts[2][at - 1] == "Be brief."
+    assert ran.prompts[2][-1].startswith("Your reply was empty")
+    assert not any("Be kind." in text for text in ran.remembered)
+
+
 class Answering(StepHook):
     """Answers in the model's place."""
 

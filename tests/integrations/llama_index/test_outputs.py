@@ -14,7 +14,7 @@ from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.tools import ToolSelection
 
-from llama_index_loopmend.hooks.verdicts import is_fine, judged, made_of
+from llama_index_loopmend.hooks.step_mending import StepMending
 from llama_index_loopmend.messages import (
     ReasoningPad,
     Scratchpad,
@@ -28,7 +28,7 @@ from llama_index_loopmend.messages import (
 )
 from llama_index_loopmend.parsers import JsonActionStep
 from llama_index_loopmend.schemas import toolbox
-from loopmend import Done, Mending
+from loopmend import Done, RetryPolicy
 from loopmend.mending import Message, NativeCall
 from loopmend.traces.readers.values import finish_of, tokens_of
 from loopmend.traces.trace import Tokens
@@ -57,7 +57,13 @@ def taken(kind: str) -> Any:
     """Return a step of an agent that is never run."""
     made = agent(kind)
     pad = scratchpad_of(made)
-    return SimpleNamespace(agent=made, pad=pad, form=pad.form, toolbox=BOX, decoded=False)
+    given: dict[str, Any] = {"messages": [], "held": [], "user_text": "", "reading": None}
+    return SimpleNamespace(agent=made, pad=pad, form=pad.form, toolbox=BOX, decoded=False, **given)
+
+
+def mends(kind: str) -> StepMending:
+    """Return what decides about the replies of such a step."""
+    return StepMending(taken(kind), RetryPolicy())
 
 
 def said(text: str, *calls: ToolSelection, raw: Any = None, blocks: Any = ()) -> AgentOutput:
@@ -82,15 +88,13 @@ def test_kinds_of_agents() -> None:
 def test_a_reply_that_is_let_through_is_used_as_it_is(text: str) -> None:
     """Whatever the text is, the quick look never lets pass what reading would change."""
     for kind in ("function", "tolerant"):
-        step, output = taken(kind), said(text)
-        reply, form = reply_of(output), step.form
-        read = None if form == "native" else step.agent.output_parser.read(text)
-        if is_fine(step, output, reply, read):
-            mending = Mending(BOX, form)
-            mending.start()
-            verdict = mending.reply(reply, read)
+        decides, output = mends(kind), said(text)
+        reply = reply_of(output)
+        read = None if kind == "function" else agent(kind).output_parser.read(text)
+        if decides.is_fine(output, reply, read):
+            verdict = decides.mending.reply(reply, read)
             assert isinstance(verdict, Done)
-            assert made_of(step, verdict, output) is None
+            assert decides.made_of(verdict, output) is None
 
 
 @given(emitted_text)
@@ -98,12 +102,10 @@ def test_refused_replies_that_can_be_read(text: str) -> None:
     """Whatever the native parser refused is refused, calls, or an answer with words in it."""
     output = said(text)
     output.retry_messages = [output.response, output.response]
-    step = taken("react")
-    mending = Mending(BOX, "react")
-    mending.start()
-    verdict = judged(step, mending, output, reply_of(output), None)
+    decides = mends("react")
+    verdict = decides.verdict(output)
     if isinstance(verdict, Done):
-        made = made_of(step, verdict, output)
+        made = decides.made_of(verdict, output)
         assert made is not None
         assert made.tool_calls or isinstance(text_of(made), str)
         assert not made.retry_messages
@@ -120,11 +122,10 @@ def test_arguments_that_are_no_object(arguments: str) -> None:
 def test_calls_without_an_id_get_one() -> None:
     """Results are told apart by the ids of their calls, so that each call has one."""
     output = said("", ToolSelection(tool_id="", tool_name="add", tool_kwargs={"a": 1, "b": 2}))
-    step, mending = taken("function"), Mending(BOX)
-    mending.start()
-    verdict = judged(step, mending, output, reply_of(output), None)
+    decides = mends("function")
+    verdict = decides.verdict(output)
     assert isinstance(verdict, Done)
-    made = made_of(step, verdict, output)
+    made = decides.made_of(verdict, output)
     assert made is not None
     assert made.tool_calls[0].tool_id.startswith("call_")
 
