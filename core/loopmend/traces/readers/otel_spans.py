@@ -9,7 +9,7 @@ from loopmend.traces.readers import attributes as of
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.run import read_run
 from loopmend.traces.readers.spans import ENDS, Span, error_of, origin_of, sortable
-from loopmend.traces.readers.values import as_list, as_map, decoded, first, get
+from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get
 from loopmend.traces.trace import Trace, TraceError
 from loopmend.traces.unread import Later
 
@@ -107,6 +107,7 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
         tool=tool,
         call_id=call_id,
         event=event,
+        failed=of.failed_in(attributes),
         tools=of.tools_in(attributes) if kind in ("LLM", "AGENT") else (),
         finish=of.finish_told(attributes) if kind == "LLM" else None,
     )
@@ -156,6 +157,10 @@ def _error(
     code = first(raw, "status_code", "statusCode", "otel_status_code")
     code = first(status, "status_code", "code") if code is None else code
     failed = code is not None and str(code).upper().rpartition(".")[2] in _FAILED
+    told = as_map(raw.get("error"))
+    if told:  # OpenAI's Agents SDK
+        what = first(as_map(told.get("data")), "error") or told.get("message")
+        return error_of(as_text(what), origin_of(kind, name))
     if not failed and not events:
         return None
     known = (as_map(as_map(event).get("attributes")) for event in events)

@@ -9,7 +9,7 @@ from loopmend.traces.readers.kept_steps import steps_in
 from loopmend.traces.readers.messages import is_message, messages_in
 from loopmend.traces.readers.values import as_list, as_map, decoded
 
-__all__ = ["REPLIES", "is_talk", "joined", "logged_in", "talk_in"]
+__all__ = ["REPLIES", "is_talk", "joined", "latest_in", "logged_in", "talk_in"]
 
 _TALKS: Final = (
     "messages",
@@ -21,6 +21,8 @@ _TALKS: Final = (
     "history",
     "turns",
     "trajectory",
+    "steps",
+    "entries",
 )
 # What a row may keep a run in, besides the run itself.
 _AROUND: Final = (
@@ -29,11 +31,14 @@ _AROUND: Final = (
     "channel_values",
     "state",
     "request",
+    "request_body",
     "result",
     "input",
     "inputs",
 )
-REPLIES: Final = ("response", "completion", "output", "outputs", "result")
+REPLIES: Final = (
+    *("response", "completion", "output", "outputs", "result", "response_body", "message"),
+)
 """What a row may keep a reply in."""
 _INSIDE: Final = ("body", "outputBodyJson", "output", "message")
 """What a client or a batch wraps a reply in."""
@@ -47,8 +52,28 @@ _LOGGED: Final = ("message", "payload")
 def is_talk(value: Any) -> bool:
     """Tell whether a value is a whole conversation, or keeps one."""
     if isinstance(value, list):
-        return bool(value) and all(map(is_message, value))
+        return bool(value) and (all(map(is_message, value)) or bool(steps_in({"steps": value})))
     return isinstance(value, Mapping) and talk_in(value) is not None
+
+
+def latest_in(value: Any) -> Any:
+    """Return the latest state of each thread, if a value lists LangGraph's states of threads.
+
+    >>> states = [{"values": {}, "next": [], "config": {}, "metadata": {"step": n}} for n in (1, 0)]
+    >>> len(latest_in(states)), latest_in([1])
+    (1, [1])
+    """
+    listed = as_list(value)
+    if len(listed) < 2 or not all({"values", "next"} <= as_map(each).keys() for each in listed):  # noqa: PLR2004
+        return value
+    latest: dict[str, tuple[Any, Any]] = {}
+    for state in listed:
+        place = as_map(as_map(state.get("config")).get("configurable"))
+        thread, step = str(place.get("thread_id")), as_map(state.get("metadata")).get("step")
+        step = step if type(step) is int else -1
+        if thread not in latest or step > latest[thread][0]:
+            latest[thread] = (step, state)
+    return [state for _, state in latest.values()]
 
 
 def talk_in(value: Mapping[str, Any], depth: int = 0) -> list[Any] | None:
@@ -120,7 +145,7 @@ def logged_in(value: Any) -> Mapping[str, Any] | None:
     """Return the message in a line of a session's log, which tells its type and its time."""
     told = as_map(value)
     placed = any(key in told for key in ("timestamp", "sessionId", "session_id"))
-    if not (placed and isinstance(told.get("type"), str)):
+    if not (placed and isinstance(told.get("type"), str)) and "message_id" not in told:
         return None
     held = (told.get(key) for key in _LOGGED)
     return next((each for each in held if isinstance(each, Mapping) and is_message(each)), None)
