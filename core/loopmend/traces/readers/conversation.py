@@ -98,7 +98,7 @@ def _draft(each: Said, following: Said | None) -> Draft:
 
 def textual_calls(text: str) -> list[TraceCall]:
     """Return the calls that a text asks for, where the host is known to have made them."""
-    if not may_hold_call(text):
+    if not (may_hold_call(text) or text.lstrip().startswith("[")):
         return []
     actions = read_turn(text).actions
     return [TraceCall(a.name, a.arguments) for a in actions if isinstance(a, ToolCall)]

@@ -66,7 +66,7 @@ def _is_batch(value: Any) -> bool:
 
 _PLACES: Final = (
     *("span_id", "spanId", "context", "spanContext", "span_kind", "traceId", "trace_id"),
-    *("context.span_id", "traceID", "workflow_name"),
+    *("context.span_id", "traceID", "workflow_name", "_spanContext"),
 )
 
 

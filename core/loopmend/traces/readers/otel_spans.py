@@ -19,6 +19,7 @@ _FAILED = ("ERROR", "STATUS_CODE_ERROR", "2")
 _SCOPES = (
     *("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs", "scope_logs"),
 )
+_CONTEXTS = ("context", "spanContext", "_spanContext")  # the last: a span of JavaScript's itself
 _STARTS = ("timestamp", "start_time", "startTimeUnixNano", "startTime", "started_at")
 _AGENTS = {"generation": "LLM", "response": "LLM", "function": "TOOL", "agent": "AGENT"}
 BATCHES = ("resourceSpans", "resource_spans", "batches", "resourceLogs", "resource_logs")
@@ -39,8 +40,12 @@ def read_spans(
     """
     given = _with_logs(list(spans))
     id = next((found for span in given if (found := trace_id_of(span)) is not None), None)
-    trace = Trace(framework=framework, id=id)
-    return read_run(list(_spans(given)), trace, options)
+    made = list(_spans(given))
+    trace = read_run(made, Trace(framework=framework, id=id), options)
+    # Other software has failed spans as well, such as a request of a browser's.
+    agents = framework != "otlp" or trace.steps or any(span.kind != "CHAIN" for span in made)
+    agents = agents or any(is_attributes(told_by(span)) for span in given)
+    return trace if agents else Trace(framework=framework, id=id, unreadable=framework)
 
 
 def _with_logs(rows: list[Any]) -> list[Any]:
@@ -81,7 +86,7 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
     if not told:
         told = raw if is_attributes(raw) else _dotted(raw)
     attributes = of.flat(told)
-    context = as_map(raw.get("context") or raw.get("spanContext"))
+    context = as_map(first(raw, *_CONTEXTS))
     name = str(first(raw, "span_name", "name", "operationName", "workflow_name") or "")
     kind = of.kind_in(attributes, name, raw.get("span_kind"))
     events = as_list(raw.get("events"))
@@ -183,7 +188,7 @@ def _error(
 def trace_id_of(span: Any) -> str | None:
     """Return the trace that a span belongs to."""
     told = as_map(span)
-    context = as_map(told.get("context") or told.get("spanContext"))
+    context = as_map(first(told, *_CONTEXTS))
     id = first(told, "trace_id", "traceId", "traceID", "context.trace_id")
     id = told.get("id") if id is None and told.get("object") == "trace" else id
     id = id if id is not None else first(context, "trace_id", "traceId")

@@ -35,7 +35,7 @@ _GIVEN: Final = (
 )
 _CALL_IDS: Final = (
     *("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "source_call_id"),
-    "tool_id",
+    *("tool_id", "toolUseID"),
 )
 _RESULTS: Final = (
     *("content", "output", "response", "result", "value", "text", "outputText", "blocks"),
@@ -234,6 +234,9 @@ def _done(made: Mapping[str, Any]) -> Observation:
 
 def result_of(raw: Any) -> Observation:
     """Return a tool's result, in any client's shape."""
+    ran = get(raw, "run")
+    if isinstance(ran, Mapping) and isinstance(raw, Mapping):  # Amp
+        raw = {**raw, **ran}
     asked = first(raw, "tool_call", "call", "origin")
     name = first(raw, "name", "toolName", "tool_name", "tool")
     function = get(raw, "function")

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from loopmend.traces.readers.values import as_list, as_map, as_text, first, get
 
-__all__ = ["CALL", "ROLES", "by_name", "is_turned", "role_of", "turned"]
+__all__ = ["CALL", "ROLES", "by_name", "is_turned", "role_of", "speaks", "turned"]
 
 ROLES: Final = {
     **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk", "usermessage"), "user"),
@@ -73,6 +73,16 @@ def role_of(value: Any) -> str | None:
     return ROLES.get(word.lower(), ending)
 
 
+def speaks(value: Any) -> bool:
+    """Tell whether somebody says something in a value, in whatever role.
+
+    >>> speaks({"role": "Critic", "content": "No."}), speaks({"role": "admin"})
+    (True, False)
+    """
+    told = as_map(value)
+    return isinstance(told.get("role"), str) and isinstance(told.get("content"), str)
+
+
 def by_name(messages: Sequence[Any]) -> list[Any]:
     """Return messages in which agents speak in roles of their own as what they are: the model's.
 
@@ -81,10 +91,7 @@ def by_name(messages: Sequence[Any]) -> list[Any]:
     """
     if not any(role_of(each) == "user" for each in messages):
         return list(messages)
-    own = [
-        isinstance(as_map(each).get("role"), str) and role_of(each) is None and "content" in each
-        for each in messages
-    ]
+    own = [speaks(each) and role_of(each) is None for each in messages]
     return [
         {**each, "role": "assistant", "name": each["role"]} if agents else each
         for each, agents in zip(messages, own, strict=True)

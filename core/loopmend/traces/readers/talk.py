@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from loopmend.traces.readers.kept_steps import steps_in
 from loopmend.traces.readers.messages import is_message, messages_in
-from loopmend.traces.readers.values import as_list, as_map, decoded
+from loopmend.traces.readers.roles import speaks
+from loopmend.traces.readers.values import as_list, as_map, decoded, finish_in
 
 __all__ = ["REPLIES", "is_talk", "joined", "latest_in", "logged_in", "talk_in"]
 
@@ -38,6 +39,7 @@ _AROUND: Final = (
 )
 REPLIES: Final = (
     *("response", "completion", "output", "outputs", "result", "response_body", "message"),
+    "request_response",
 )
 """What a row may keep a reply in."""
 _INSIDE: Final = ("body", "outputBodyJson", "output", "message")
@@ -52,7 +54,9 @@ _LOGGED: Final = ("message", "payload")
 def is_talk(value: Any) -> bool:
     """Tell whether a value is a whole conversation, or keeps one."""
     if isinstance(value, list):
-        return bool(value) and (all(map(is_message, value)) or bool(steps_in({"steps": value})))
+        said = all(is_message(each) or speaks(each) for each in value)
+        said = said and any(map(is_message, value))
+        return bool(value) and (said or bool(steps_in({"steps": value})))
     return isinstance(value, Mapping) and talk_in(value) is not None
 
 
@@ -79,7 +83,7 @@ def latest_in(value: Any) -> Any:
 def talk_in(value: Mapping[str, Any], depth: int = 0) -> list[Any] | None:
     """Return the messages that a value holds: listed, wrapped, or as a question and its answer."""
     for key in _TALKS:
-        listed = decoded(value.get(key))
+        listed = _unwrapped(decoded(value.get(key)))
         if isinstance(listed, list) and listed and any(map(is_message, listed)):
             # A row may keep the last reply once more.
             last = messages_in(listed[-1])
@@ -96,6 +100,12 @@ def talk_in(value: Mapping[str, Any], depth: int = 0) -> list[Any] | None:
     if reply and isinstance(value.get("input"), str):
         return [{"role": "user", "content": value["input"]}, *reply]
     return reply or steps_in(value) or _only_talk_in(value, depth)
+
+
+def _unwrapped(listed: Any) -> Any:
+    """Return messages without what Continue keeps around each."""
+    inner = [as_map(each).get("message") for each in listed] if isinstance(listed, list) else []
+    return inner if inner and all(map(is_message, inner)) else listed
 
 
 def _only_talk_in(value: Mapping[str, Any], depth: int) -> list[Any] | None:
@@ -119,13 +129,20 @@ def _reply_in(value: Mapping[str, Any], depth: int = 0) -> list[Any]:
             return held
         if isinstance(held, Mapping):
             if is_message(held) or _is_response(held):
-                return [held]
+                return _finished([held], value)
             inside = (held[key] for key in _INSIDE if key in held and depth < _DEEPEST)
             replies = (_reply_in({"output": inner}, depth + 1) for inner in inside)
             found = next((reply for reply in replies if reply and _is_reply(reply)), None)
             if found is not None:
-                return found
+                return _finished(found, value)
     return []
+
+
+def _finished(reply: list[Any], row: Mapping[str, Any]) -> list[Any]:
+    """Return a reply with the reason for its end that stands beside it: Bedrock's, Strands'."""
+    finish, last = finish_in(row), reply[-1]
+    told = finish is not None and isinstance(last, Mapping) and is_message(last)
+    return [*reply[:-1], {"stop_reason": finish, **last}] if told else reply
 
 
 def _is_reply(reply: list[Any]) -> bool:
