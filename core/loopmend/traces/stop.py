@@ -109,9 +109,9 @@ _PARSE_ERRORS: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _INTERRUPTS: Final = re.compile(
-    r"(?<!Keyboard)Interrupt|HumanInTheLoop|NeedsApproval|ParentCommand"
+    r"(?<!Keyboard)(?<!User)Interrupt|HumanInTheLoop|NeedsApproval|ParentCommand"
 )
-_CANCELS: Final = re.compile(r"Cancel|KeyboardInterrupt")
+_CANCELS: Final = re.compile(r"Cancel|KeyboardInterrupt|UserInterrupt|\AAbort|UserAbort")
 PROVIDER_ERRORS: Final = re.compile(
     r"Rate[ _-]?Limit|API[ _]?Error|APIConnection|APIStatus|InternalServer|ServiceUnavailable"
     r"|Authentication|PermissionDenied|BadRequest|ContextWindow|ContextLength|Overloaded|ModelError"

@@ -32,6 +32,7 @@ OTHERS = {
     *("gen_ai.completion.", "gen_ai.completion", "gen_ai.prompt"),  # Traceloop's, before 1.28
     *("llm.request.type", "llm.request.functions"),  # Traceloop's
     *("gen_ai.choice", "gen_ai.content.prompt", "gen_ai.content.completion"),  # events, before
+    *("gen_ai.tool.message", "gen_ai.tool.status"),  # Strands'
     *("gen_ai.agent.tools", "gen_ai.event.content", "gen_ai.", "message."),  # beginnings of names
 }
 """What is read besides, as other tools write it."""

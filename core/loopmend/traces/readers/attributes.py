@@ -11,6 +11,7 @@ from loopmend.traces.readers.values import as_list, as_map, counted, decoded, fi
 from loopmend.traces.trace import Tokens
 
 __all__ = [
+    "failed_in",
     "finish_told",
     "flat",
     "given_in",
@@ -39,7 +40,9 @@ _TOOLS: Final = (
     *("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name"),
     *("gen_ai.tool.call.id", "tool_call.id", "tool.id", "ai.toolCall.id"),
 )
-_WHOLE: Final = ("gen_ai.completion", "gen_ai.output.messages", "llm.request.type")
+_WHOLE: Final = (
+    *("gen_ai.completion", "gen_ai.output.messages", "llm.request.type", "response_data"),
+)
 _INDEXED_REPLIES: Final = ("gen_ai.completion.", "llm.output_messages")
 _INDEXED: Final = re.compile(r"\.(\d{1,6})\.")
 _DEEPEST: Final = 12
@@ -109,7 +112,8 @@ def given_in(attributes: Mapping[str, Any], events: list[Any], kind: str) -> Any
     if kind == "TOOL":
         named = ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool.parameters", "input.value")
         extra = ("tool_arguments", "traceloop.entity.input", "input", "mlflow.spanInputs")
-        return _inputs(first(attributes, *named, *extra))
+        value = first(attributes, *named, *extra)
+        return _tool_told(events, answers=False) if value is None else _inputs(value)
     listed = _indexed(attributes, "llm.input_messages", "message.") or _indexed(
         attributes, "gen_ai.prompt", ""
     )
@@ -117,7 +121,7 @@ def given_in(attributes: Mapping[str, Any], events: list[Any], kind: str) -> Any
         return listed
     named = ("gen_ai.input.messages", "ai.prompt.messages", "ai.prompt", "gen_ai.prompt")
     value = first(attributes, *named, "input.value", "llm.prompts", "traceloop.entity.input")
-    value = first(attributes, "mlflow.spanInputs") if value is None else value
+    value = first(attributes, "mlflow.spanInputs", "request_data") if value is None else value
     return _events(events or _logged(attributes), answers=False) if value is None else value
 
 
@@ -125,14 +129,17 @@ def said_in(attributes: Mapping[str, Any], events: list[Any], kind: str) -> Any:
     """Return what a span returned: a tool's result, or messages."""
     if kind == "TOOL":
         named = ("gen_ai.tool.call.result", "ai.toolCall.result", "output.value", "tool_response")
-        return first(attributes, *named, "traceloop.entity.output", "output", "mlflow.spanOutputs")
+        extra = ("traceloop.entity.output", "output", "mlflow.spanOutputs")
+        value = first(attributes, *named, *extra)
+        return _tool_told(events, answers=True) if value is None else value
     if kind != "LLM":
-        return first(
+        value = first(
             attributes,
             *("output.value", "gen_ai.output.messages", "pydantic_ai.all_messages"),
             *("all_messages_events", "final_result", "ai.response.text", "output"),
             *("traceloop.entity.output", "mlflow.spanOutputs"),
         )
+        return _events(events, answers=True) if value is None and kind == "AGENT" else value
     listed = _indexed(attributes, "llm.output_messages", "message.") or _indexed(
         attributes, "gen_ai.completion", ""
     )
@@ -143,7 +150,12 @@ def said_in(attributes: Mapping[str, Any], events: list[Any], kind: str) -> Any:
         text = first(attributes, "ai.response.text", "ai.response.object")
         return {"role": "assistant", "content": text, "tool_calls": calls}
     named = ("gen_ai.output.messages", "gen_ai.completion", "output.value", "output")
-    value = first(attributes, *named, "traceloop.entity.output", "mlflow.spanOutputs")
+    extra = (
+        "traceloop.entity.output",
+        "mlflow.spanOutputs",
+        "response_data",
+    )  # the last: Logfire's
+    value = first(attributes, *named, *extra)
     return _events(events or _logged(attributes), answers=True) if value is None else value
 
 
@@ -226,7 +238,11 @@ def _said_in_events(events: list[Any], *, answers: bool) -> Iterator[Any]:
         if whole is not None:
             yield from as_list(decoded(whole))
         elif answers and name == "gen_ai.choice":
-            yield {"role": "assistant", **as_map(decoded(first(body, "message")) or body)}
+            said = decoded(first(body, "message"))
+            told = (
+                body if said is None else said if isinstance(said, Mapping) else {"content": said}
+            )
+            yield {"role": "assistant", **_finished(body), **as_map(told)}
         elif answers and name == "gen_ai.content.completion":
             yield decoded(held.get("gen_ai.completion"))
         elif not answers and name == "gen_ai.content.prompt":
@@ -234,6 +250,25 @@ def _said_in_events(events: list[Any], *, answers: bool) -> Iterator[Any]:
         elif not answers and name.startswith("gen_ai.") and name.endswith(".message"):
             role = name.removeprefix("gen_ai.").removesuffix(".message")
             yield {"role": role, **as_map(body)}
+
+
+def _finished(body: Mapping[str, Any]) -> dict[str, Any]:
+    told = body.get("finish_reason")
+    return {} if told is None else {"finish_reason": told}
+
+
+def _tool_told(events: list[Any], *, answers: bool) -> Any:
+    """Return what the events of a tool's span say that it got or returned: Strands."""
+    for event in events:
+        name, held = get(event, "name"), as_map(get(event, "attributes"))
+        whole = held.get("gen_ai.output.messages" if answers else "gen_ai.input.messages")
+        message = next(iter(as_list(decoded(whole))), None)
+        part = next(iter(as_list(get(message, "parts"))), None)
+        if part is not None:
+            return get(part, "response" if answers else "arguments")
+        if name == ("gen_ai.choice" if answers else "gen_ai.tool.message"):
+            return held.get("message" if answers else "content")
+    return None
 
 
 def tool_in(attributes: Mapping[str, Any]) -> tuple[str | None, str | None]:
@@ -244,6 +279,13 @@ def tool_in(attributes: Mapping[str, Any]) -> tuple[str | None, str | None]:
     name = attributes.get("traceloop.entity.name") if name is None else name
     id = first(attributes, "gen_ai.tool.call.id", "tool_call.id", "tool.id", "ai.toolCall.id")
     return (name if isinstance(name, str) else None), (id if isinstance(id, str) else None)
+
+
+def failed_in(attributes: Mapping[str, Any]) -> bool:
+    """Tell whether a tool's span says by itself that the tool failed: Strands, LiveKit."""
+    if attributes.get("gen_ai.tool.status") == "error":
+        return True
+    return str(attributes.get("lk.function_tool.is_error")).lower() == "true"
 
 
 def is_call(attributes: Mapping[str, Any]) -> bool:

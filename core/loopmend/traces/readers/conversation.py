@@ -12,6 +12,7 @@ from loopmend.traces.readers.draft import Draft, maker
 from loopmend.traces.readers.endings import ended
 from loopmend.traces.readers.messages import messages_in
 from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.readers.roles import by_name, is_turned, turned
 from loopmend.traces.readers.said import Said
 from loopmend.traces.trace import Observation, Trace, TraceCall
 from loopmend.traces.unread import may_hold_call
@@ -36,6 +37,10 @@ def read_messages(
     """
     given = list(messages)
     said = messages_in(given)
+    if given and not any(each.role == "assistant" for each in said):
+        said = messages_in(by_name(given))
+    elif is_turned(given):
+        said = messages_in(turned(given))
     asked = [each.text for each in said if each.role == "user" and each.text]
     drafts = drafts_of(said)
     # Who spoke last without a reply has asked something that the record does not answer.
@@ -93,7 +98,7 @@ def _draft(each: Said, following: Said | None) -> Draft:
 
 def textual_calls(text: str) -> list[TraceCall]:
     """Return the calls that a text asks for, where the host is known to have made them."""
-    if not may_hold_call(text):
+    if not (may_hold_call(text) or text.lstrip().startswith("[")):
         return []
     actions = read_turn(text).actions
     return [TraceCall(a.name, a.arguments) for a in actions if isinstance(a, ToolCall)]

@@ -89,6 +89,7 @@ class Draft:
             tokens=said.tokens,
             agent=said.name,
             finish=said.finish,
+            answer=said.answer,
             concludes=said.concludes,
         )
         for result in said.results:

@@ -20,11 +20,23 @@ __all__ = ["answer_in", "ended", "reason_in"]
 
 # Words by which hosts say that a run was not let go on, each in a field of its own.
 _CAPPED: Final = re.compile(
-    r"(?:error_)?max(?:imum)?[ _](?:number of )?(?:steps|turns|iterations|messages|rounds)\b.*"
+    r"(?:error_)?max(?:imum)?[ _](?:number of )?"
+    r"(?:steps|turns|iterations|messages|rounds)(?:\b|_).*"
     r"|(?:task|step|turn|iteration|message|budget)s?[ _]limit\b.*",
     re.IGNORECASE | re.DOTALL,
 )
+_HANDED: Final = re.compile(r"hand-?off (?:to|from)\b.*", re.IGNORECASE | re.DOTALL)
+_CANCELLED: Final = re.compile(
+    r"(?:external termination requested|cancell?ed|aborted|interrupted by (?:the )?user)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
 _LATE: Final = re.compile(r"time(?:d)?[ _-]?(?:out|limit)\b.*", re.IGNORECASE | re.DOTALL)
+_WORDS: Final = (
+    (_CAPPED, "max_iterations"),
+    (_LATE, "timeout"),
+    (_HANDED, "yielded"),
+    (_CANCELLED, "cancelled"),
+)
 
 _BROKEN: Final = (
     FailurePattern.TEXTUAL_CALL,
@@ -136,4 +148,4 @@ def reason_in(told: Any) -> str | None:
     """
     if not isinstance(told, str):
         return None
-    return "max_iterations" if _CAPPED.match(told) else "timeout" if _LATE.match(told) else None
+    return next((reason for word, reason in _WORDS if word.match(told)), None)

@@ -21,6 +21,7 @@ from typing import IO, Any, Final
 
 from loopmend.errors import TraceFormatError
 from loopmend.traces.readers.react_log import is_react_log
+from loopmend.traces.readers.tables import csv_rows
 
 __all__ = ["Skip", "values_in"]
 
@@ -136,6 +137,10 @@ def _other(whole: bytes, number: int) -> Iterator[Found]:
     if not text.lstrip().startswith(("{", "[")):
         if is_react_log(text):
             yield number, text
+            return
+        if rows := list(csv_rows(text)):
+            for line, row in rows:
+                yield line, Skip("is not CSV: torn") if row is None else row
             return
     elif (several := list(_one_by_one(text.lstrip().removeprefix("[")))) and not isinstance(
         several[0][1], Skip

@@ -21,10 +21,12 @@ from loopmend.traces.readers import (
 )
 from loopmend.traces.readers.conversation import read_messages
 from loopmend.traces.readers.endings import reason_in
+from loopmend.traces.readers.kept_steps import steps_in
 from loopmend.traces.readers.messages import is_message
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.spans import error_of
-from loopmend.traces.readers.talk import REPLIES, is_talk, talk_in
+from loopmend.traces.readers.tables import rows_in
+from loopmend.traces.readers.talk import REPLIES, is_talk, latest_in, talk_in
 from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first
 from loopmend.traces.trace import Trace, TraceError
 
@@ -38,7 +40,9 @@ _PAGES: Final = (
 )
 _DEEPEST: Final = 3
 _MOST_NAMED: Final = 100_000
-_ENDS: Final = ("stop_reason", "termination_reason", "exit_reason", "finish_reason", "status")
+_ENDS: Final = (
+    *("stop_reason", "termination_reason", "exit_reason", "finish_reason", "status", "state"),
+)
 _LOGS: Final = ("scratchpad", "log", "transcript", "trajectory", "text", "output")
 
 
@@ -62,7 +66,7 @@ def _is_batch(value: Any) -> bool:
 
 _PLACES: Final = (
     *("span_id", "spanId", "context", "spanContext", "span_kind", "traceId", "trace_id"),
-    *("context.span_id", "traceID", "workflow_name"),
+    *("context.span_id", "traceID", "workflow_name", "_spanContext"),
 )
 
 
@@ -91,12 +95,17 @@ def _spans_in(value: Any) -> list[Any]:
 
 
 def _is_traced(value: Any) -> bool:
-    """Tell whether a value is a trace with its observations inside."""
-    return isinstance(value, Mapping) and isinstance(value.get("observations"), list)
+    """Tell whether a value is a trace with its observations inside, or without any."""
+    return isinstance(value, Mapping) and (
+        isinstance(value.get("observations"), list) or langfuse.is_trace(value)
+    )
 
 
 def _holds_talk(value: Any) -> bool:
-    return not sessions.is_event(value) and (is_talk(value) or bool(sessions.events_in(value)))
+    told = as_map(value)
+    failed = told.get("object") == "response" and bool(as_map(told.get("error")))
+    held = failed or is_talk(value) or bool(sessions.events_in(value))
+    return held and not sessions.is_event(value)
 
 
 def _is_log(value: Any) -> bool:
@@ -146,6 +155,8 @@ def pieces_of(value: Any, format: str | None = None, depth: int = 0) -> Iterator
         format: Its format, if the user told it.
         depth: How many lists and pages it is in.
     """
+    if type(value) in (dict, list):
+        value = rows_in(value) or latest_in(value)
     name = format or format_of(value)
     if name is None or (isinstance(value, list) and name not in ("messages", "managed_agent")):
         yield from _inside(value, format, depth)
@@ -251,6 +262,7 @@ def _talk(value: Any, options: ReadOptions) -> Trace:
     if events:
         return _named(sessions.read_session(events, options), value)
     listed = value if isinstance(value, list) else talk_in(as_map(value)) or [value]
+    listed = steps_in({"steps": value}) or listed
     return _named(read_messages(listed, options), value)
 
 
@@ -265,10 +277,13 @@ def _named(trace: Trace, value: Any) -> Trace:
     told = as_map(value)
     id, asked = first(told, "id", "trace_id", "run_id", "session_id"), told.get("question")
     open_end = trace.answer is None and trace.error is None
+    reason = _reason_in(told)
+    error = _error_in(told) if open_end else trace.error
     return replace(
         trace,
-        reason=(_reason_in(told) if open_end else None) or trace.reason,
-        error=_error_in(told) if open_end else trace.error,
+        reason=(reason if open_end or reason == "yielded" else None) or trace.reason,
+        error=error,
+        unreadable=trace.unreadable if error is None else None,
         id=str(id) if isinstance(id, (str, int)) else None,
         question=asked if isinstance(asked, str) and trace.question is None else trace.question,
     )
@@ -286,7 +301,8 @@ def _reason_in(told: Mapping[str, Any]) -> str | None:
 def _error_in(told: Mapping[str, Any]) -> TraceError | None:
     """Return what a row says that failed: itself, or the provider in place of a reply."""
     replies = [(as_map(decoded(told.get(key))), "model") for key in REPLIES]
-    for held, origin in ((told, "unknown"), *replies):
+    own = "model" if told.get("object") == "response" else "unknown"
+    for held, origin in ((told, own), *replies):
         error = held.get("error")
         if isinstance(error, str) and error.strip():
             return error_of(error, origin)

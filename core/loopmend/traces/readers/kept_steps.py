@@ -1,17 +1,19 @@
 """Runs that their host keeps as steps of its own, as messages.
 
-smolagents' memory, browser-use's history, DSPy's trajectories, and the turns of Llama Stack.
+smolagents' memory, browser-use's history, DSPy's trajectories, the turns of Llama Stack, CrewAI's
+tasks, Dify's thoughts, and the tree of an export of ChatGPT.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
-from loopmend.traces.readers.values import as_list, as_map, as_text, first
+from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first
 
 __all__ = ["steps_in"]
 
+_FINAL: Final = "is_final_answer"
 Messages = Iterator[Mapping[str, Any]]
 
 
@@ -31,6 +33,14 @@ def steps_in(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     turns = [as_map(turn) for turn in as_list(value.get("turns"))]
     if turns and all({"input_messages", "steps"} <= turn.keys() for turn in turns):
         return [said for turn in turns for said in _llama_stack(turn)]
+    tasks = [as_map(task) for task in as_list(value.get("tasks_output"))]
+    if tasks:
+        return [said for task in tasks for said in _crewai(task)]
+    thoughts = [as_map(each) for each in as_list(value.get("agent_thoughts"))]
+    if thoughts:
+        return list(_dify(thoughts, value))
+    if isinstance(value.get("mapping"), Mapping) and value.get("current_node") is not None:
+        return list(_chatgpt(value["mapping"], value["current_node"]))
     kept = as_map(value.get("trajectory"))
     return list(_dspy(kept, value)) if "tool_name_0" in kept else []
 
@@ -40,7 +50,8 @@ def _smolagents(step: Mapping[str, Any]) -> Messages:
         yield {"role": "user", "content": step["task"]}
     if "model_output" in step:
         calls = as_list(step.get("tool_calls"))
-        yield {"role": "assistant", "content": step["model_output"], "tool_calls": calls}
+        done = {"final_answer": as_text(step.get("action_output"))} if step.get(_FINAL) else {}
+        yield {"role": "assistant", "content": step["model_output"], "tool_calls": calls, **done}
         seen = {"content": step.get("observations"), "error": step.get("error")}
         if any(seen.values()):
             yield {"role": "tool", **seen}
@@ -96,3 +107,57 @@ def _dspy(kept: Mapping[str, Any], row: Mapping[str, Any]) -> Messages:
             seen = as_text(kept[f"observation_{at}"])
             yield {"role": "tool", "tool_call_id": call["id"], "content": seen}
         at += 1
+
+
+def _crewai(task: Mapping[str, Any]) -> Messages:
+    """Yield a task's messages; the host writes what a tool returned behind what asked for it."""
+    messages = [as_map(each) for each in as_list(task.get("messages"))]
+    if not messages:
+        yield {"role": "user", "content": task.get("description")}
+        yield {"role": "assistant", "name": task.get("agent"), "content": task.get("raw")}
+    for message in messages:
+        content = message.get("content")
+        said, seen = content, None
+        if message.get("role") == "assistant" and isinstance(content, str):
+            said, found, rest = content.partition("\nObservation:")
+            seen = rest.strip() if found else None
+        yield {**message, "content": said}
+        if seen is not None:
+            yield {"role": "tool", "content": seen}
+
+
+def _dify(thoughts: list[Mapping[str, Any]], row: Mapping[str, Any]) -> Messages:
+    yield {"role": "user", "content": row.get("query")}
+    for thought in sorted(thoughts, key=_position):
+        names = [name for name in as_text(thought.get("tool")).split(";") if name]
+        given, seen = (as_map(decoded(thought.get(key))) for key in ("tool_input", "observation"))
+        id = as_text(thought.get("id"))
+        calls = [{"id": f"{id} {name}", "name": name, "args": given.get(name)} for name in names]
+        said = thought.get("thought") or (None if calls else row.get("answer"))
+        yield {"role": "assistant", "content": said, "tool_calls": calls}
+        for name in names:
+            if thought.get("observation"):
+                told = seen.get(name, thought["observation"])
+                yield {"role": "tool", "tool_call_id": f"{id} {name}", "content": as_text(told)}
+
+
+def _position(thought: Mapping[str, Any]) -> int:
+    told = thought.get("position")
+    return told if isinstance(told, int) else 0
+
+
+def _chatgpt(nodes: Mapping[str, Any], last: Any) -> Messages:
+    """Yield the branch of a conversation that is shown: from its last message up to its root."""
+    branch: list[Mapping[str, Any]] = []
+    while len(branch) < len(nodes) and (node := as_map(nodes.get(str(last)))):
+        branch.append(as_map(node.get("message")))
+        last = node.get("parent")
+    for message in reversed(branch):
+        role, content = as_map(message.get("author")).get("role"), as_map(message.get("content"))
+        parts = as_list(content.get("parts")) or [content.get("text")]
+        text = "\n".join(map(as_text, parts))
+        to = message.get("recipient")
+        if role == "assistant" and to not in (None, "all"):
+            yield {"role": role, "tool_calls": [{"name": to, "arguments": text}]}
+        elif role is not None and text:
+            yield {"role": role, "content": text}

@@ -12,7 +12,7 @@ from loopmend.traces.readers.spans import Span, error_of, origin_of
 from loopmend.traces.readers.values import as_map, decoded, first, tokens_in
 from loopmend.traces.trace import Trace
 
-__all__ = ["is_observation", "observation_trace_id", "read_observations"]
+__all__ = ["is_observation", "is_trace", "observation_trace_id", "read_observations"]
 
 _KINDS: Final = {
     "GENERATION": "LLM",
@@ -22,6 +22,8 @@ _KINDS: Final = {
     "CHAIN": "CHAIN",
 }
 
+_OF_TRACES: Final = frozenset({"userId", "user_id", "sessionId", "bookmarked", "htmlPath"})
+
 
 def is_observation(row: Any) -> bool:
     """Tell whether a row is an observation."""
@@ -30,6 +32,12 @@ def is_observation(row: Any) -> bool:
     traced = "traceId" in row or "trace_id" in row
     timed = "startTime" in row or "start_time" in row
     return traced and timed and row["type"].isupper()
+
+
+def is_trace(row: Mapping[str, Any]) -> bool:
+    """Tell whether a row is a trace without its observations, as tables of traces hold them."""
+    named = {"timestamp", "name", "input", "output"} <= row.keys()
+    return named and not _OF_TRACES.isdisjoint(row) and "type" not in row
 
 
 def observation_trace_id(row: Mapping[str, Any]) -> str:
@@ -54,6 +62,10 @@ def read_observations(
     about = about or {}
     given = [row for row in rows if isinstance(row, Mapping)]
     spans = [_span(row) for row in given]
+    models = {span.id for span in spans if span.kind == "LLM"}
+    for span in spans:
+        if span.kind == "CHAIN" and span.parent in models and _is_reply(span.said):
+            span.kind = "LLM"  # Mastra keeps the steps of a model in one span
     scores = {
         str(first(score, "name")): first(score, "value", "stringValue")
         for score in about.get("scores") or []
@@ -67,6 +79,12 @@ def read_observations(
         metadata={"scores": scores} if scores else {},
     )
     return read_run([*roots, *spans], trace, options)
+
+
+def _is_reply(said: Any) -> bool:
+    return isinstance(said, Mapping) and isinstance(
+        said.get("toolCalls", said.get("text")), (str, list)
+    )
 
 
 def _outermost(spans: list[Span], about: Mapping[str, Any]) -> list[Span]:
@@ -111,5 +129,6 @@ def _span(row: Mapping[str, Any]) -> Span:
         tool=tool if kind == "TOOL" else None,
         call_id=call_id,
         event=event,
+        failed=of.failed_in(attributes),
         tools=of.tools_in(attributes),
     )

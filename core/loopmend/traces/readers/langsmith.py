@@ -13,6 +13,10 @@ from loopmend.traces.trace import Trace
 
 __all__ = ["is_run", "parent_of", "read_runs", "run_trace_id", "runs_in"]
 
+_STATES: Final = {
+    **dict.fromkeys(("cancelled", "canceled"), "cancelled"),
+    "interrupted": "interrupted",
+}
 _KINDS: Final = {"llm": "LLM", "tool": "TOOL", "chain": "CHAIN", "parser": "CHAIN"}
 
 
@@ -131,6 +135,7 @@ def _span(run: Mapping[str, Any]) -> Span:
         given=given,
         said=said,
         error=error,
+        ended=_STATES.get(str(run.get("status")).lower()) if error is None else None,
         tokens=tokens_in(usage),
         call_id=_call_id(run),
     )

@@ -12,6 +12,7 @@ from loopmend.traces.readers.files import Skip, values_in
 from loopmend.traces.readers.formats import FORMATS, Piece, pieces_of, read_group
 from loopmend.traces.readers.langsmith import parent_of
 from loopmend.traces.readers.options import ReadOptions, options_of
+from loopmend.traces.readers.sessions import is_silent
 from loopmend.traces.trace import Trace
 
 __all__ = ["LoadedTraces", "Skipped", "load_traces"]
@@ -75,7 +76,7 @@ class LoadedTraces:
                     self._keep((piece.format, piece.run), piece.value, line)
                 else:
                     yield from self._read(piece.format, [piece.value], line, whole=True)
-        for (format, _), (line, rows) in _joined(self._groups).items():
+        for (format, _), (line, rows) in _joined(_placed(self._groups)).items():
             yield from self._read(format, rows, line, whole=False)
 
     def _keep(self, run: tuple[str, str], row: Any, line: int | None) -> None:
@@ -117,6 +118,15 @@ class LoadedTraces:
         named = isinstance(source, (str, os.PathLike))
         file = os.fspath(source) if named else None  # type: ignore[arg-type]
         self._skipped.append(Skipped(reason, file, line, format or self._format))
+
+
+def _placed(groups: _Groups) -> _Groups:
+    """Leave out notes that name no session where the file tells of sessions: a host writes both."""
+    _, notes = groups.get(("messages", ""), (None, []))
+    others = sum(format == "messages" for format, _ in groups) > 1
+    if notes and others and all(map(is_silent, notes)):
+        return {key: held for key, held in groups.items() if key != ("messages", "")}
+    return groups
 
 
 def _joined(groups: _Groups) -> _Groups:

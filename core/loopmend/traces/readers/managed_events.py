@@ -35,6 +35,8 @@ def events_in(row: Any) -> Iterator[Mapping[str, Any]]:
     if not isinstance(row, Mapping):
         return
     kind = row.get("type")
+    if isinstance(row.get("data"), Mapping):  # Copilot's
+        return
     session = kind == "session" and isinstance(row.get("agent"), Mapping)
     if session or (isinstance(kind, str) and kind.startswith(_PREFIXES)):
         yield row

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from loopmend.traces.readers.failures import SHELL
 from loopmend.traces.readers.parts import (
+    ONLY,
     WRAPPERS,
     call_of,
     calls_in,
     content_of,
+    is_bare_call,
     kind_of,
     once,
     result_of,
@@ -43,6 +46,7 @@ _PARTS: Final = (
 )
 _STEPPED: Final = frozenset({"parts", "toolInvocations"})
 _PAIR: Final = 2
+_THOUGHT: Final = {"reasoningContent"}
 _TAG: Final = "<tool_response>"
 """What Hermes' models read results in."""
 _DEEPEST: Final = 8
@@ -51,7 +55,9 @@ _DEEPEST: Final = 8
 def is_message(value: Any) -> bool:
     """Tell whether a value is a message, of whichever provider."""
     if type(value) is dict or isinstance(value, Mapping):
-        called = "id" in value and str(value.get("type")).endswith(CALL)
+        if isinstance(value.get("raw_item"), Mapping):  # an item of OpenAI's Agents SDK
+            return is_message(value["raw_item"])
+        called = ("id" in value or "status" in value) and str(value.get("type")).endswith(CALL)
         return (called or not _HOLDING.isdisjoint(value)) and role_of(value) is not None
     return role_of(value) is not None and hasattr(value, "content")
 
@@ -61,6 +67,7 @@ _HOLDING: Final = frozenset(
         *("content", "parts", "tool_calls", "function_call", "value", "data", "text", "call_id"),
         *("toolInvocations", "summary", "tool_call_id", "kwargs", "blocks", "refusal", "message"),
         *("tool_results", "items", "contents", "responses", "toolCalls", "toolExecutionRequests"),
+        *("_content", "toolResults", "result"),
     }
 )
 _USUAL: Final = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
@@ -112,7 +119,7 @@ def _usual(value: dict[str, Any]) -> Said | None:
     name = name if type(name) is str else None
     if whose == "tool":
         id = value.get("tool_call_id")
-        if not content or content.lstrip().startswith(_TAG):
+        if not content or content.lstrip().startswith((_TAG, SHELL)):
             return None
         seen = Observation(text_of(content), name, id if type(id) is str else None)
         return Said("tool", "", None, [], [seen], name)
@@ -127,7 +134,7 @@ def _listed(value: Any, role: str, depth: int) -> list[Said]:
         return _each(value, role, depth)  # a conversation, nearly always
     if len(value) == _PAIR and _is_pair(value):
         return [Said(ROLES[value[0].lower()], value[1])]
-    calls = list(map(call_of, value)) if all(map(_is_bare_call, value)) else []
+    calls = list(map(call_of, value)) if all(map(is_bare_call, value)) else []
     if calls:  # Vercel's and koog's replies are their calls
         return [Said("assistant", calls=[call for call in calls if call is not None])]
     if value and all(isinstance(each, str) for each in value):
@@ -165,23 +172,18 @@ def _is_part(value: Any) -> bool:
     return kind_of(value).endswith(_PARTS) or not WRAPPERS.keys().isdisjoint(value)
 
 
-def _is_bare_call(value: Any) -> bool:
-    if not isinstance(value, Mapping) or "role" in value or "content" in value:
-        return False
-    named = "toolName" in value or isinstance(value.get("function"), Mapping)
-    plain = value.get("type") in ("tool_call", "function") or {"name", "args"} <= set(value)
-    return (named or plain) and call_of(value) is not None and "output" not in value
-
-
 def _wrapped(value: Mapping[str, Any], role: str, depth: int) -> list[Said]:
     """Take a response, or what a framework keeps of one, out of what it is wrapped in."""
+    if role == "assistant" and value.keys() <= ONLY and is_bare_call(value):
+        return _listed([value], role, depth)
     usage = tokens_in(first(value, "usage", "usage_metadata", "usageMetadata"))
     for found, whose in _inside(value):
         said = messages_in(found, whose or role, depth + 1)
         if said:
             _add(said[-1], usage, _finish(value))
             return said
-    return []
+    finish = _finish(value) if role == "assistant" else None  # a reply that was withheld
+    return [] if finish is None else [Said(role, finish=finish)]
 
 
 def _inside(value: Mapping[str, Any]) -> Iterator[tuple[Any, str | None]]:
@@ -221,18 +223,21 @@ def _add(said: Said, usage: Tokens | None, finish: str | None) -> None:
 
 
 def _message(value: Any, role: str, depth: int) -> list[Said]:
+    value = get(value, "raw_item") or value
     whose = role_of(value) or role
     if type(value) is not dict or "kwargs" in value or "data" in value:
         inner = first(value, "kwargs", "data") if isinstance(value, Mapping) else None
         if isinstance(inner, Mapping) and (value.get("lc") == 1 or "content" in inner):
             value = inner
     content = first(value, "content", "parts", "value", "text", "blocks", "message", "tool_results")
-    content = first(value, "items", "contents", "responses") if content is None else content
+    if content is None:
+        content = first(value, "items", "contents", "responses", "_content")
     content = content or first(value, "refusal") or content  # OpenAI's word for no
-    if isinstance(content, str) and content[:2] == "[{":  # koog writes its calls as text
-        listed = decoded(content)
-        if isinstance(listed, list) and all(map(_is_bare_call, listed)):
-            content = [{**each, "type": "tool_call"} for each in listed]
+    if isinstance(content, str) and content[:2] == "[{":
+        content = _parts_in(content)
+    elif isinstance(content, Mapping) and isinstance(content.get("parts"), list):  # Mastra
+        value = {**value, **content, "content": content["parts"]}
+        content = value["content"]
     elif isinstance(content, Mapping) and is_message(content) and depth < _DEEPEST:
         said = _message(content, whose, depth + 1)
         _add(said[-1], _usage(value), _finish(value))
@@ -245,6 +250,19 @@ def _message(value: Any, role: str, depth: int) -> list[Said]:
             return [said for parts in replies for said in _spoken({}, parts, whose)]
         content = replies[0] if replies else content
     return _spoken(value, content, whose)
+
+
+def _parts_in(text: str) -> Any:
+    """Return the parts that a text holds in JSON: koog writes its calls so, others everything."""
+    listed = decoded(text)
+    if isinstance(listed, list) and all(map(is_bare_call, listed)):
+        return [{**each, "type": "tool_call"} for each in listed]
+    return listed if isinstance(listed, list) and all(map(_is_block, listed)) else text
+
+
+def _is_block(value: Any) -> bool:
+    """Tell whether a value is a part, also one that tells its kind by its only key."""
+    return _is_part(value) or (isinstance(value, Mapping) and {*value} in ({"text"}, _THOUGHT))
 
 
 def _returned(value: Any, content: Any) -> Said:
@@ -266,7 +284,7 @@ def _tagged(result: Observation, piece: str) -> Observation:
 
 
 def _spoken(value: Any, content: Any, role: str) -> list[Said]:
-    kind = as_text(get(value, "type"))
+    kind = as_text(get(value, "type")).replace(".", "_")
     held = content_of(None if kind == "reasoning" else content)
     calls = once(held.calls, calls_in(value))
     held.results += results_beside(value)
@@ -279,6 +297,7 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
     elif get(value, "from") == "function_call":  # ShareGPT
         calls += [call for call in [call_of(decoded(content))] if call is not None]
         held.texts.clear()
+    answer = get(value, "final_answer")
     if kind == "reasoning":
         held.thoughts += [as_text(get(each, "text")) for each in as_list(get(value, "summary"))]
     thoughts = [*held.thoughts, as_text(first(value, "reasoning_content", "reasoning"))]
@@ -292,6 +311,7 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
         _usage(value),
         _finish(value),
         item=role == "assistant" and kind.endswith(_ITEMS),
+        answer=answer if isinstance(answer, str) else None,
         concludes=held.concludes and len(held.results) >= len(calls),
     )
     if held.results and not said.calls:  # results in a user's message are the tool's words

@@ -9,7 +9,7 @@ from loopmend.traces.readers import attributes as of
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.run import read_run
 from loopmend.traces.readers.spans import ENDS, Span, error_of, origin_of, sortable
-from loopmend.traces.readers.values import as_list, as_map, decoded, first, get
+from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get
 from loopmend.traces.trace import Trace, TraceError
 from loopmend.traces.unread import Later
 
@@ -19,6 +19,7 @@ _FAILED = ("ERROR", "STATUS_CODE_ERROR", "2")
 _SCOPES = (
     *("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs", "scope_logs"),
 )
+_CONTEXTS = ("context", "spanContext", "_spanContext")  # the last: a span of JavaScript's itself
 _STARTS = ("timestamp", "start_time", "startTimeUnixNano", "startTime", "started_at")
 _AGENTS = {"generation": "LLM", "response": "LLM", "function": "TOOL", "agent": "AGENT"}
 BATCHES = ("resourceSpans", "resource_spans", "batches", "resourceLogs", "resource_logs")
@@ -39,8 +40,12 @@ def read_spans(
     """
     given = _with_logs(list(spans))
     id = next((found for span in given if (found := trace_id_of(span)) is not None), None)
-    trace = Trace(framework=framework, id=id)
-    return read_run(list(_spans(given)), trace, options)
+    made = list(_spans(given))
+    trace = read_run(made, Trace(framework=framework, id=id), options)
+    # Other software has failed spans as well, such as a request of a browser's.
+    agents = framework != "otlp" or trace.steps or any(span.kind != "CHAIN" for span in made)
+    agents = agents or any(is_attributes(told_by(span)) for span in given)
+    return trace if agents else Trace(framework=framework, id=id, unreadable=framework)
 
 
 def _with_logs(rows: list[Any]) -> list[Any]:
@@ -81,7 +86,7 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
     if not told:
         told = raw if is_attributes(raw) else _dotted(raw)
     attributes = of.flat(told)
-    context = as_map(raw.get("context") or raw.get("spanContext"))
+    context = as_map(first(raw, *_CONTEXTS))
     name = str(first(raw, "span_name", "name", "operationName", "workflow_name") or "")
     kind = of.kind_in(attributes, name, raw.get("span_kind"))
     events = as_list(raw.get("events"))
@@ -107,6 +112,7 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
         tool=tool,
         call_id=call_id,
         event=event,
+        failed=of.failed_in(attributes),
         tools=of.tools_in(attributes) if kind in ("LLM", "AGENT") else (),
         finish=of.finish_told(attributes) if kind == "LLM" else None,
     )
@@ -156,6 +162,10 @@ def _error(
     code = first(raw, "status_code", "statusCode", "otel_status_code")
     code = first(status, "status_code", "code") if code is None else code
     failed = code is not None and str(code).upper().rpartition(".")[2] in _FAILED
+    told = as_map(raw.get("error"))
+    if told:  # OpenAI's Agents SDK
+        what = first(as_map(told.get("data")), "error") or told.get("message")
+        return error_of(as_text(what), origin_of(kind, name))
     if not failed and not events:
         return None
     known = (as_map(as_map(event).get("attributes")) for event in events)
@@ -178,7 +188,7 @@ def _error(
 def trace_id_of(span: Any) -> str | None:
     """Return the trace that a span belongs to."""
     told = as_map(span)
-    context = as_map(told.get("context") or told.get("spanContext"))
+    context = as_map(first(told, *_CONTEXTS))
     id = first(told, "trace_id", "traceId", "traceID", "context.trace_id")
     id = told.get("id") if id is None and told.get("object") == "trace" else id
     id = id if id is not None else first(context, "trace_id", "traceId")

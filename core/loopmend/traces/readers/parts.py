@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from loopmend.traces.readers.failures import SHELL, failed_by, printed
 from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first, get, parsed
 from loopmend.traces.trace import Observation, TraceCall
 
 __all__ = [
+    "ONLY",
     "WRAPPERS",
     "Content",
     "call_of",
     "calls_in",
     "content_of",
-    "failed_by",
+    "is_bare_call",
     "kind_of",
     "once",
     "result_of",
@@ -25,12 +27,6 @@ __all__ = [
     "text_of",
 ]
 
-# The words by which hosts say so, each in a field of its own.
-_FAILED: Final = re.compile(
-    r"error(?:-\w+)?|failed|failure|retry-prompt|output-error|\w+_error|OUTCOME_(?!OK\b)\w+"
-    r"|\w+-denied",
-    re.IGNORECASE,
-)
 _THOUGHTS: Final = ("thinking", "reasoning", "thought", "redacted_thinking")
 _NAMES: Final = ("name", "tool_name", "toolName", "function_name", "tool")
 _GIVEN: Final = (
@@ -39,7 +35,7 @@ _GIVEN: Final = (
 )
 _CALL_IDS: Final = (
     *("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "source_call_id"),
-    "tool_id",
+    *("tool_id", "toolUseID"),
 )
 _RESULTS: Final = (
     *("content", "output", "response", "result", "value", "text", "outputText", "blocks"),
@@ -53,26 +49,25 @@ WRAPPERS: Final = {
     **dict.fromkeys(("tool_call_result", "codeExecutionResult"), "tool_result"),
     "code_execution_result": "tool_result",
 }
-_FAILING: Final = frozenset(
-    {"error", "errorText", "is_error", "isError", "status", "state", "output", "part_kind"}
-    | {"outcome"}
-)
 _RETURNED: Final = frozenset({"call_id", "outputs", "responseData"})
-_CALLING: Final = ("tool_use", "tool_call", "function_call")
+_CALLING: Final = ("tool_use", "tool_call", "function_call", "toolcall")
 _RETURNING: Final = (
     *("tool_result", "tool_call_response", "call_output", "tool_output", "tool_return"),
-    *("retry_prompt", "function_result"),
+    *("retry_prompt", "function_result", "toolresult", "tool_error"),
 )
 # Most messages have none of these, which is faster to tell than to look for each.
 _BESIDE: Final = frozenset(
     {"tool_calls", "toolCalls", "additional_kwargs", "invalid_tool_calls", "function_call"}
-    | {"toolExecutionRequests", "usedTools"}
+    | {"toolExecutionRequests", "usedTools", "toolResults"}
 )
 _LISTS: Final = ("tool_calls", "toolCalls", "toolExecutionRequests", "usedTools")
 _DONE: Final = ("result", "toolOutput")
 _DEEPEST: Final = 4
 # A result that is itself kept as a part, or as a list of them.
 _WRAPPED: Final = re.compile(r'\s{0,9}(?:\[\s{0,9})?\{\s{0,9}"(?:type|text)"')
+
+ONLY: Final = frozenset({"name", "arguments", "id", "type", "index", "call_id"})
+"""The keys that a call has where nothing else says that it is one."""
 
 
 @dataclass(slots=True)
@@ -134,7 +129,7 @@ def _take_part(found: Content, part: Mapping[str, Any]) -> None:
     kind, part = _unwrapped(part)
     if kind.endswith(_RETURNING) or (not kind and not _RETURNED.isdisjoint(part)):
         found.results.append(result_of(part))
-    elif kind.endswith(_CALLING) or (not kind and "name" in part and "arguments" in part):
+    elif kind.endswith(_CALLING) or _is_call(kind, part):
         found.calls += _listed(call_of(part))
         if "result" in part:  # Inspect keeps what the provider ran in one part
             found.results.append(result_of(part))
@@ -158,12 +153,19 @@ def _take_part(found: Content, part: Mapping[str, Any]) -> None:
         found.concludes = bool(said and found.results) or found.concludes
 
 
+def _is_call(kind: str, part: Mapping[str, Any]) -> bool:
+    if kind == "function":  # PostHog
+        return isinstance(part.get("function"), Mapping)
+    return not kind and "name" in part and "arguments" in part
+
+
 def _take_invocation(found: Content, part: Mapping[str, Any]) -> None:
     """Take a call and its result, which Vercel's interface keeps in one part."""
     inner = as_map(part.get("toolInvocation")) or part
     named = {**inner, "toolName": inner.get("toolName") or str(part.get("type"))[len("tool-") :]}
     found.calls += _listed(call_of(named))
-    if "result" in inner or "output" in inner or "errorText" in inner:
+    told = any(key in inner for key in ("result", "output", "errorText"))
+    if told or failed_by(inner) is not None:
         found.results.append(result_of(named))
 
 
@@ -218,8 +220,9 @@ def results_beside(value: Any) -> list[Observation]:
     """Return the results that a message keeps within the calls beside its content."""
     if type(value) is dict and _BESIDE.isdisjoint(value):
         return []
+    back = [result_of(each) for each in as_list(get(value, "toolResults"))]  # Vercel's steps
     made = (as_map(each) for each in as_list(first(value, *_LISTS)))
-    return [_done(each) for each in made if any(each.get(key) is not None for key in _DONE)]
+    return back or [_done(each) for each in made if any(each.get(key) is not None for key in _DONE)]
 
 
 def _done(made: Mapping[str, Any]) -> Observation:
@@ -231,7 +234,10 @@ def _done(made: Mapping[str, Any]) -> Observation:
 
 def result_of(raw: Any) -> Observation:
     """Return a tool's result, in any client's shape."""
-    asked = first(raw, "tool_call", "call")
+    ran = get(raw, "run")
+    if isinstance(ran, Mapping) and isinstance(raw, Mapping):  # Amp
+        raw = {**raw, **ran}
+    asked = first(raw, "tool_call", "call", "origin")
     name = first(raw, "name", "toolName", "tool_name", "tool")
     function = get(raw, "function")
     name = function if name is None and isinstance(function, str) else name
@@ -241,30 +247,18 @@ def result_of(raw: Any) -> Observation:
     if id is None:
         ids = as_list(get(raw, "tool_call_ids"))
         id = ids[0] if ids else get(raw, "id") if get(raw, "role") is None else None
+        id = get(asked, "id") if id is None else id
     failure = failed_by(raw)
-    text = text_of(first(raw, *_RESULTS))
+    given = first(raw, *_RESULTS)
+    text = text_of(given)
+    if type(given) is str and given.startswith(SHELL):
+        text, failure = printed(given, failure)
     return Observation(
         text or failure or "",
         name if isinstance(name, str) else None,
         id if isinstance(id, str) else None,
         failure is not None,
     )
-
-
-def failed_by(raw: Any) -> str | None:
-    """Return why the host says that a tool failed, or none if it does not say so."""
-    if type(raw) is dict and _FAILING.isdisjoint(raw) and type(raw.get("content")) is not dict:
-        return None
-    error = first(raw, "error", "errorText")
-    if isinstance(error, Mapping):
-        error = ": ".join(as_text(error[key]) for key in ("type", "message") if error.get(key))
-    if isinstance(error, str) and error.strip():
-        return error
-    flagged = any(get(raw, key) is True for key in ("is_error", "isError")) or error is True
-    words = [get(raw, key) for key in ("status", "state", "outcome", "part_kind")]
-    words += [get(get(raw, key), "type") for key in ("output", "content")]
-    failed = any(isinstance(word, str) and _FAILED.fullmatch(word) for word in words)
-    return "failed" if flagged or failed else None
 
 
 def text_of(value: Any, depth: int = 0) -> str:
@@ -328,3 +322,13 @@ def once(calls: list[TraceCall], more: list[TraceCall]) -> list[TraceCall]:
         return more
     ids = {call.id for call in calls if call.id is not None}
     return [*calls, *(call for call in more if call.id not in ids)]
+
+
+def is_bare_call(value: Any) -> bool:
+    """Tell whether a value is a call without a message around it."""
+    if not isinstance(value, Mapping) or "role" in value or "content" in value:
+        return False
+    named = "toolName" in value or isinstance(value.get("function"), Mapping)
+    plain = value.get("type") in ("tool_call", "function") or {"name", "args"} <= value.keys()
+    plain = plain or {"name", "arguments"} <= value.keys() <= ONLY
+    return (named or plain) and call_of(value) is not None and "output" not in value

@@ -1,4 +1,6 @@
-"""Spans as platforms of their own export them: Braintrust, W&B Weave, Opik, Datadog, HoneyHive.
+"""Spans as platforms of their own export them, and events that are as much.
+
+Braintrust, W&B Weave, Opik, Datadog, HoneyHive, LangWatch, Mastra, PostHog.
 
 They differ in the names of the fields only: each row tells its place, its kind, what it got and
 what it returned.
@@ -18,17 +20,21 @@ from loopmend.traces.trace import Trace, TraceError
 __all__ = ["is_row", "read_rows", "row_trace_id"]
 
 _IDS: Final = ("span_id", "event_id", "id")
-_TRACES: Final = ("root_span_id", "trace_id", "session_id")
-_PARENTS: Final = ("parent_span_id", "parent_id")
-_STARTS: Final = ("start_time", "started_at", "start_ns", "created")
+_TRACES: Final = ("root_span_id", "trace_id", "session_id", "traceId")
+_PARENTS: Final = ("parent_span_id", "parent_id", "parentSpanId")
+_STARTS: Final = ("start_time", "started_at", "start_ns", "created", "startTime")
 _GIVEN: Final = ("inputs", "input")
 _SAID: Final = ("outputs", "output")
 _KINDS: Final = {
-    **dict.fromkeys(("llm", "model"), "LLM"),
-    "tool": "TOOL",
-    **dict.fromkeys(("agent", "session"), "AGENT"),
+    **dict.fromkeys(("llm", "model", "llm_generation", "model_generation", "model_step"), "LLM"),
+    **dict.fromkeys(("tool", "tool_call", "mcp_tool_call"), "TOOL"),
+    **dict.fromkeys(("agent", "session", "agent_run", "workflow_run"), "AGENT"),
     **dict.fromkeys(("task", "general", "chain", "workflow", "function", "step"), "CHAIN"),
 }
+# What rows have beside their kind: Opik's, LangWatch's, Mastra's.
+_MARKS: Final = frozenset({"parent_span_id", "error_info", "timestamps", "parentSpanId"})
+_POSTHOG: Final = "$ai_"
+_EVENTS: Final = {"$ai_generation": "llm", "$ai_trace": "agent"}
 # How the names of calls end that a client of a model makes.
 _ASKS: Final = (
     *(".create", ".parse", ".stream", ".generate", ".generate_content", ".converse"),
@@ -42,6 +48,8 @@ def is_row(row: Any) -> bool:
     >>> is_row({"id": "1", "trace_id": "t", "op_name": "f", "inputs": {}, "output": 4})
     True
     """
+    if isinstance(row, Mapping) and str(row.get("event")).startswith(_POSTHOG):
+        return isinstance(row.get("properties"), Mapping)
     if not isinstance(row, Mapping) or first(row, *_IDS) is None or first(row, *_TRACES) is None:
         return False
     if "op_name" in row:  # Weave
@@ -54,12 +62,12 @@ def is_row(row: Any) -> bool:
     if isinstance(row.get("span_attributes"), Mapping):  # Braintrust
         return "root_span_id" in row and "input" in row
     told = row.get("type") in (*_KINDS, "guardrail")
-    return told and "input" in row and ("parent_span_id" in row or "error_info" in row)  # Opik
+    return told and "input" in row and not _MARKS.isdisjoint(row)
 
 
 def row_trace_id(row: Mapping[str, Any]) -> str:
     """Return the trace that a row belongs to."""
-    return as_text(first(row, *_TRACES))
+    return as_text(first(_plain(row), *_TRACES))
 
 
 def read_rows(rows: Iterable[Any], options: ReadOptions) -> Trace:
@@ -76,6 +84,7 @@ def read_rows(rows: Iterable[Any], options: ReadOptions) -> Trace:
 
 
 def _span(row: Mapping[str, Any]) -> Span:
+    row = _plain(row)
     about, attributes = as_map(row.get("meta")), as_map(row.get("span_attributes"))
     name = _name(row, attributes)
     held = about or row
@@ -88,12 +97,38 @@ def _span(row: Mapping[str, Any]) -> Span:
         parent=as_text(above),
         name=name,
         kind=kind,
-        start=sortable(first(row.get("metrics"), "start") or first(row, *_STARTS)),
+        start=sortable(first(row.get("metrics"), "start") or first(_times(row), *_STARTS)),
         given=given,
         said=said,
         error=_error(row, about, origin_of(kind, name)),
         tokens=tokens_in(usage) if kind == "LLM" else None,
     )
+
+
+def _times(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return as_map(row.get("timestamps")) or row  # LangWatch keeps them apart
+
+
+def _plain(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an event of PostHog's as the row of a span; other rows are rows already."""
+    event = row.get("event")
+    if not (isinstance(event, str) and event.startswith(_POSTHOG)):
+        return row
+    held = as_map(row.get("properties"))
+    failed = held.get("$ai_is_error") is True
+    trace = held.get("$ai_trace_id")
+    return {
+        "id": first(held, "$ai_span_id", "$ai_generation_id") or trace,
+        "trace_id": trace,
+        "parent_id": held.get("$ai_parent_id"),
+        "name": held.get("$ai_span_name"),
+        "type": _EVENTS.get(event, "chain"),
+        "input": first(held, "$ai_input", "$ai_input_state"),
+        "output": first(held, "$ai_output_choices", "$ai_output_state"),
+        "error": held.get("$ai_error") or ("Error" if failed else None),
+        "usage": {k.removeprefix("$ai_"): v for k, v in held.items() if k.endswith("_tokens")},
+        "start_time": row.get("timestamp"),
+    }
 
 
 def _name(row: Mapping[str, Any], attributes: Mapping[str, Any]) -> str:
@@ -119,12 +154,13 @@ def _has_parent(row: Mapping[str, Any]) -> bool:
 
 
 def _value(told: Any) -> Any:
-    """Return what a span got or returned, without what Datadog wraps a lone value in."""
-    return decoded(told["value"]) if isinstance(told, Mapping) and set(told) == {"value"} else told
+    """Return what a span got or returned, without what Datadog and LangWatch wrap a value in."""
+    wrapped = isinstance(told, Mapping) and {"value"} <= told.keys() <= {"value", "type"}
+    return decoded(told["value"]) if wrapped else told
 
 
 def _error(row: Mapping[str, Any], about: Mapping[str, Any], origin: str) -> TraceError | None:
-    told = first(row, "error", "error_info", "exception") or about.get("error")
+    told = first(row, "error", "error_info", "errorInfo", "exception") or about.get("error")
     kind = first(told, "exception_type", "type", "name")
     said = as_text(
         first(told, "message", "stack", "traceback") if isinstance(told, Mapping) else told

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from loopmend.traces.readers.values import as_list, as_map, as_text, first, get
 
-__all__ = ["CALL", "ROLES", "role_of"]
+__all__ = ["CALL", "ROLES", "by_name", "is_turned", "role_of", "speaks", "turned"]
 
 ROLES: Final = {
     **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk", "usermessage"), "user"),
@@ -16,6 +16,7 @@ ROLES: Final = {
     ),
     **dict.fromkeys(("aimessagechunk", "reasoning", "gemini", "apimessage"), "assistant"),
     **dict.fromkeys(("tool", "function", "observation", "tool_result", "toolmessage"), "tool"),
+    **dict.fromkeys(("toolresult", "function_result", "ipython", "environment"), "tool"),
     **dict.fromkeys(("tool_response", "functionmessage", "tool_execution_result"), "tool"),
     **dict.fromkeys(("system", "developer", "systemmessage"), "system"),
 }
@@ -23,6 +24,25 @@ ROLES: Final = {
 CALL: Final = "_call"
 """How the kinds of calls end that OpenAI's Responses list."""
 _RETURNED: Final = "_call_output"
+
+
+def _is_step(value: Mapping[str, Any]) -> bool:
+    """Tell whether a value is a step of a run of Vercel's, which is a reply with its results."""
+    return isinstance(value.get("content"), list) or isinstance(value.get("toolCalls"), list)
+
+
+def _told(value: Any) -> Any:
+    """Return the word for who speaks, if a message has one."""
+    told = first(value, "role", "from", "messageType", "_role")
+    if isinstance(told, Mapping):  # Microsoft's agent framework
+        told = told.get("value")
+    if told is None:  # an export of Claude's; a message of opencode's
+        told = get(value, "sender") or get(get(value, "info"), "role")
+    if told is None and "parts" in as_map(value):  # pydantic-ai
+        told = {"request": "user", "response": "assistant"}.get(as_text(value.get("kind")))
+    if told is None and "finishReason" in as_map(value) and _is_step(value):
+        told = "assistant"
+    return told
 
 
 def role_of(value: Any) -> str | None:
@@ -36,11 +56,7 @@ def role_of(value: Any) -> str | None:
     if isinstance(value, Mapping) and value.get("lc") == 1:
         path = as_list(value.get("id"))
         return ROLES.get(str(path[-1]).lower()) if path else None
-    told = first(value, "role", "from", "messageType")
-    if told is None:  # an export of Claude's; a message of opencode's
-        told = get(value, "sender") or get(get(value, "info"), "role")
-    if told is None and "parts" in as_map(value):  # pydantic-ai
-        told = {"request": "user", "response": "assistant"}.get(as_text(value.get("kind")))
+    told = _told(value)
     if told is None:
         told = get(value, "type")
         told = "assistant" if told == "message" else told
@@ -52,5 +68,53 @@ def role_of(value: Any) -> str | None:
     word = getattr(told, "value", told)
     if not isinstance(word, str):
         return None
+    word = word.replace(".", "_")  # Mistral's
     ending = "assistant" if word.endswith(CALL) else "tool" if word.endswith(_RETURNED) else None
     return ROLES.get(word.lower(), ending)
+
+
+def speaks(value: Any) -> bool:
+    """Tell whether somebody says something in a value, in whatever role.
+
+    >>> speaks({"role": "Critic", "content": "No."}), speaks({"role": "admin"})
+    (True, False)
+    """
+    told = as_map(value)
+    return isinstance(told.get("role"), str) and isinstance(told.get("content"), str)
+
+
+def by_name(messages: Sequence[Any]) -> list[Any]:
+    """Return messages in which agents speak in roles of their own as what they are: the model's.
+
+    >>> by_name([{"role": "user", "content": "Go."}, {"role": "Critic", "content": "No."}])[1]
+    {'role': 'assistant', 'content': 'No.', 'name': 'Critic'}
+    """
+    if not any(role_of(each) == "user" for each in messages):
+        return list(messages)
+    own = [speaks(each) and role_of(each) is None for each in messages]
+    return [
+        {**each, "role": "assistant", "name": each["role"]} if agents else each
+        for each, agents in zip(messages, own, strict=True)
+    ]
+
+
+def is_turned(messages: Sequence[Any]) -> bool:
+    """Tell whether one speaker has both roles: AutoGen keeps a talk as one of the two hears it."""
+    first_name = get(messages[0], "name") if messages else None
+    if not isinstance(first_name, str):
+        return False
+    roles: dict[str, set[Any]] = {}
+    for each in messages:
+        roles.setdefault(str(get(each, "name")), set()).add(get(each, "role"))
+    return "None" not in roles and any({"user", "assistant"} <= told for told in roles.values())
+
+
+def turned(messages: Sequence[Any]) -> list[Any]:
+    """Return the messages with the one who asked first as the user, and all others as agents."""
+    asks = get(messages[0], "name")
+    return [
+        each
+        if role_of(each) not in ("user", "assistant")
+        else {**each, "role": "user" if each["name"] == asks else "assistant"}
+        for each in map(as_map, messages)
+    ]

@@ -11,6 +11,7 @@ from loopmend.traces.readers.draft import Draft, maker
 from loopmend.traces.readers.endings import answer_in, ended
 from loopmend.traces.readers.messages import messages_in
 from loopmend.traces.readers.options import ReadOptions
+from loopmend.traces.readers.parts import text_of
 from loopmend.traces.readers.said import last_user
 from loopmend.traces.readers.span_values import (
     answer_of,
@@ -26,7 +27,7 @@ from loopmend.traces.trace import Observation, Trace, TraceCall, TraceError
 
 __all__ = ["read_run"]
 
-_CODE: Final = re.compile(r"```(?:py|python)\s*\n")
+_CODE: Final = re.compile(r"```(?:py|python)\s*\n|<code>")
 _FINAL_TOOLS: Final = frozenset({"finalanswertool", "final_answer", "finalanswer"})
 # LangChain's AgentExecutor runs these two in place of a tool: for a reply that its parser
 # refused, and for a tool that there is not.
@@ -38,6 +39,9 @@ _AROUND: Final = re.compile(
     r"\.(?:start|finish|success|error|update|partial_update)(?:-\d+)?\Z",
     re.IGNORECASE,
 )
+_NEAR: Final = 8
+"""How many steps may lie between a call and the span of its tool."""
+_FEW: Final = 32
 _MOST: Final = 1000
 """How many calls a step may have: no model asks for more at once."""
 
@@ -138,7 +142,7 @@ class _Reading:
         if error is None:
             return None
         told = (error.kind, error.message)
-        same = (each for each in reversed(self.errors) if (each.kind, each.message) == told)
+        same = (each for each in reversed(self.errors) if _is_same(told, each))
         # A run that only says that it failed did so by what failed last in it.
         last = self.steps[-1].error if self.steps else None
         vague = error.kind == "Error" and (not error.message or _tells(error.message, last))
@@ -194,7 +198,7 @@ class _Reading:
         draft.request = self.request
         draft.tokens = span.tokens or draft.tokens
         self._offered(span)
-        self.question = self.question or last_user(span.asked)
+        self.question = self.question or last_user(span.asked) or task_in(span.given)
         self.paused = None  # who waited for a human goes on
         self.steps.append(draft)
 
@@ -235,14 +239,19 @@ class _Reading:
         failed = span.error is not None or name == _UNKNOWN
         if name == _UNKNOWN and isinstance(given, Mapping):
             name, given = str(given.get("requested_tool_name")), None
-        result = next(results_in(span.said), None)
+        told = list(results_in(span.said))
+        if len(told) > 1:  # Haystack runs all calls of a step in one
+            for each in told:
+                self._last().observe(each)
+            return
+        result = told[0] if told else None
         if result is None:
             said = span.said
             if isinstance(said, str) and said[:1] == '"':  # a text that was written as JSON
                 said = decoded(said)
             text = as_text(said) if span.error is None else span.error.message
-            text = "" if text in NOTHING else text
-            result = Observation(text, name, span.call_id, failed=failed)
+            text = "" if text in NOTHING else text_of(text)
+            result = Observation(text, name, span.call_id, failed=failed or span.failed)
         made = self._made(result.call_id)
         if made is not None:
             made.observe(result)
@@ -254,6 +263,9 @@ class _Reading:
         step = self._last()
         silent = span.ended is not None or (span.error is None and span.said is None)
         asked = [call for call in step.calls if self._names(span, call.name) or call.name == name]
+        if not asked and (waiting := self._waiting(span, result.call_id)) is not None:
+            step = waiting
+            asked = [call for call in step.calls if self._names(span, call.name)]
         name = asked[0].name if asked else name
         seen = sum(each.tool == name for each in step.observations)
         if name == _REFUSED:
@@ -266,6 +278,16 @@ class _Reading:
             step.calls.append(TraceCall(name, given, result.call_id))
         if not silent:
             step.observe(Observation(result.text, name, result.call_id, result.failed))
+
+    def _waiting(self, span: Span, id: str | None) -> Draft | None:
+        """Return an earlier step whose call a tool's span answers, if one still waits for it."""
+        for step in reversed(self.steps[-_NEAR:-1]):
+            names = [each.tool for each in step.observations]
+            for call in step.calls[:_FEW]:
+                same = None in (id, call.id) or call.id == id
+                if same and self._names(span, call.name) and call.name not in names:
+                    return step
+        return None
 
     def _names(self, span: Span, name: str) -> bool:
         """Tell whether a span is named after a tool, in its own way."""
@@ -301,8 +323,15 @@ def _code_in(text: str) -> list[TraceCall]:
     start = _CODE.search(text)
     if start is None:
         return []
-    code, _, _ = text[start.end() :].partition("\n```")
-    return [TraceCall("python", code)]
+    end = "</code>" if start[0] == "<code>" else "\n```"
+    code, _, _ = text[start.end() :].partition(end)
+    return [TraceCall("python", code.strip("\n"))]
+
+
+def _is_same(told: tuple[str, str], error: TraceError) -> bool:
+    """Tell whether an error is the one that is told, which may be without its name."""
+    kind, message = told
+    return message == error.message and (kind == error.kind or (kind == "Error" and bool(message)))
 
 
 def _tells(message: str, error: TraceError | None) -> bool:
@@ -312,4 +341,4 @@ def _tells(message: str, error: TraceError | None) -> bool:
 
 def _bare(name: str) -> str:
     """Return a tool's name without what its instrumentation writes around it."""
-    return _AROUND.sub("", name) or name
+    return _AROUND.sub("", name).strip("'") or name

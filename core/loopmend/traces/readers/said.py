@@ -26,6 +26,8 @@ class Said:
     """Why the provider says the reply ended."""
     item: bool = False
     """Whether it is one of several items that make up a reply."""
+    answer: str | None = None
+    """What the host says it answers, if that is told apart."""
     concludes: bool = False
     """Whether it ends with words about what tools returned within the reply."""
 

@@ -12,16 +12,22 @@ from typing import Any, Final
 
 from loopmend.traces.readers.conversation import read_messages
 from loopmend.traces.readers.endings import reason_in
+from loopmend.traces.readers.host_events import end_of, is_note, reader_of
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.spans import error_of
 from loopmend.traces.readers.talk import joined, logged_in
 from loopmend.traces.readers.values import as_list, as_map, as_text, decoded, first
 from loopmend.traces.trace import Trace
 
-__all__ = ["events_in", "is_event", "read_session", "session_of"]
+__all__ = ["events_in", "is_event", "is_silent", "read_session", "session_of"]
 
 Messages = Iterator[Mapping[str, Any]]
 
+_SAYS_NOTHING: Final = (
+    *("system", "result", "summary", "session", "queue-operation", "progress"),
+    "file-history-snapshot",
+)
+_NOTED: Final = frozenset({"leafUuid", "snapshot"})
 _CODEX: Final = ("thread.", "turn.", "item.")
 _SESSION: Final = ("session_id", "sessionId")
 # What OpenHands notes beside what the agent does and sees.
@@ -38,7 +44,7 @@ _LETTA: Final = {
     "tool_return_message": "tool",
 }
 _DOINGS: Final = ({"action", "args"}, {"observation", "content"})
-_KEPT: Final = ("history", "events", "trajectory")
+_KEPT: Final = ("history", "events", "trajectory", "data")
 _RESULTS: Final = ("aggregated_output", "result", "changes", "output")
 
 
@@ -54,14 +60,31 @@ def is_event(row: Any) -> bool:
 def events_in(value: Any) -> list[Any]:
     """Return the events that a row keeps of its run, or none."""
     listed = (as_list(as_map(value).get(key)) for key in _KEPT)
-    return next((each for each in listed if each and all(map(is_event, each))), [])
+    # OpenHands kept what was done and what was seen of it as pairs.
+    flat = (
+        [one for each in held for one in (each if type(each) is list else [each])]
+        for held in listed
+    )
+    return next((each for each in flat if each and all(map(is_event, each))), [])
+
+
+def is_silent(row: Any) -> bool:
+    """Tell whether an event only notes something beside what is said.
+
+    >>> is_silent({"type": "summary", "summary": "A chat.", "leafUuid": "1"})
+    True
+    """
+    told_by = _reader_of(row)
+    silent = told_by is not None and logged_in(row) is None and _end_in(row) is None
+    return silent and not any(True for _ in told_by(row))  # type: ignore[misc]
 
 
 def session_of(row: Any) -> str:
     """Return the session that an event belongs to; what works aside has its own."""
     told = as_map(row)
     aside = " (aside)" if told.get("isSidechain") else ""
-    return f"{first(told, 'sessionId', 'session_id') or ''}{aside}"
+    thread = told.get("thread_id") if "object" in told else None
+    return f"{first(told, 'sessionId', 'session_id') or thread or ''}{aside}"
 
 
 def read_session(rows: Iterable[Any], options: ReadOptions) -> Trace:
@@ -73,13 +96,25 @@ def read_session(rows: Iterable[Any], options: ReadOptions) -> Trace:
     """
     said: list[Any] = []
     end: tuple[str, str] | None = None
-    for row in _whole(rows):
+    for row in _whole(_in_time(list(rows))):
         inner, told_by = logged_in(row), _reader_of(row)
         new = [inner or row] if told_by is None or inner is not None else [*told_by(as_map(row))]
+        new = [each for each in new if not is_note(row, each)]
         # What is followed by more was not the end.
         end = _end_in(row) or (None if new else end)
         said += new
-    return _ended(read_messages(joined(said), options), end)
+    trace = read_messages(joined(said), options)
+    if end is None and not said:
+        return replace(trace, unreadable=trace.framework)
+    return _ended(trace, end)
+
+
+def _in_time(rows: list[Any]) -> list[Any]:
+    """Return rows in the order of time: OpenAI lists the newest one first."""
+    times = [as_map(row).get("created_at") for row in rows]
+    if all(type(time) is int for time in times) and "object" in as_map(rows[0] if rows else None):
+        return sorted(rows, key=lambda row: int(row["created_at"]))
+    return rows
 
 
 def _whole(rows: Iterable[Any]) -> Iterator[Any]:
@@ -125,6 +160,9 @@ def _end_in(row: Any) -> tuple[str, str] | None:
     """Return what an event tells of the end: a reason, an error, or an answer."""
     told = as_map(row)
     kind = told.get("type")
+    end = end_of(told)
+    if end is not None:
+        return end
     if kind == "result":  # Claude Code
         reason = reason_in(told.get("subtype"))
         if reason is not None:
@@ -147,12 +185,16 @@ def _reader_of(row: Any) -> Callable[[Mapping[str, Any]], Messages] | None:
         return _codex
     if isinstance(kind, str) and kind.startswith(_AG_UI) and not _PLACED.isdisjoint(row):
         return _nothing  # put together before
-    if kind in ("system", "result", "summary") and first(row, *_SESSION) is not None:
+    placed = not _NOTED.isdisjoint(row) or first(row, *_SESSION, "cwd") is not None
+    if kind in _SAYS_NOTHING and placed:
         return _nothing
     if row.get("message_type") in _LETTA:
         return _letta
     if {"id", "source"} <= row.keys() and any(each <= row.keys() for each in _DOINGS):
         return _openhands
+    told_by = reader_of(row)
+    if told_by is not None:
+        return told_by
     streams = "run_id" in row and isinstance(row.get("data"), Mapping)
     if streams and str(row.get("event")).startswith("on_"):
         return _streamed

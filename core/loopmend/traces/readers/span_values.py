@@ -73,14 +73,16 @@ def answer_of(said: Any) -> str | None:
 def results_in(value: Any) -> Iterator[Observation]:
     """Yield the tools' results in what LangChain returns, however they are wrapped."""
     if isinstance(value, str):
-        value = decoded(value) if '"tool_call_id"' in value else None
+        told = '"tool_call_id"' in value or '"origin"' in value
+        value = decoded(value) if told else None
     stack = [value]
     while stack:
         each = stack.pop()
         if isinstance(each, list):
             stack += reversed(each)
         elif isinstance(each, Mapping):
-            if isinstance(each.get("tool_call_id"), str) and "content" in each:
+            named = isinstance(each.get("tool_call_id"), str) and "content" in each
+            if named or (isinstance(each.get("origin"), Mapping) and "result" in each):  # Haystack
                 yield result_of(each)
             else:
                 stack += reversed([*each.values()])

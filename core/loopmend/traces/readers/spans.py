@@ -28,12 +28,22 @@ __all__ = [
 # What is raised to end a run, to pause it or to jump, and is no error.
 ENDS: Final = {
     **dict.fromkeys(("CancelledError", "GeneratorExit", "KeyboardInterrupt"), "cancelled"),
+    **dict.fromkeys(("AbortError", "APIUserAbortError"), "cancelled"),  # JavaScript's
+    **dict.fromkeys(("UserInterrupt", "UserRollback"), "cancelled"),  # LangGraph's server
     **dict.fromkeys(("GraphInterrupt", "NodeInterrupt"), "interrupted"),
     **dict.fromkeys(("ParentCommand", "GraphBubbleUp"), ""),
 }
 _RAISED: Final = re.compile(r"(\w+)\(['\"]?(.*?)['\"]?\)", re.DOTALL)
+# An exception's name without a message, as `repr` or a traceback's last line has it.
+_NAMED: Final = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Rollback|Cancelled)")
+# What a platform says of a run that somebody ended, and nothing else.
+_CANCELLED: Final = re.compile(
+    r"(?:the |this )?(?:\w+ )?(?:was |has been )?(?:cancell?ed|aborted)(?: by [\w ]{1,40})?[.!]?",
+    re.IGNORECASE,
+)
 NOTHING: Final = ("", "None", "null")
 """What platforms write for nothing."""
+_SHORT: Final = 100
 _ORIGINS: Final = {"LLM": "model", "TOOL": "tool"}
 _WRAPPERS: Final = frozenset(
     {"messages", "message", "choices", "candidates", "generations", "output", "update", "role"}
@@ -66,6 +76,8 @@ class Span:
     """Whether it is one of several that tell of the same call."""
     tools: Sequence[str] = ()
     """The tools that it was offered."""
+    failed: bool = False
+    """Whether it says that a tool failed, though nothing was raised."""
     finish: str | None = None
     """Why the provider says the reply ended, if the span tells it beside the reply."""
     children: list[Span] = field(default_factory=list)
@@ -144,6 +156,10 @@ def error_of(told: str, origin: str) -> TraceError:
     written = _RAISED.fullmatch(said)
     if written is not None:
         return TraceError(written[1], written[2], origin)
+    if _NAMED.fullmatch(said):
+        return TraceError(said.rpartition(".")[2], "", origin)
+    if _CANCELLED.fullmatch(said[:_SHORT]):
+        return TraceError("CancelledError", said, origin)
     kind, _, rest = said.partition(":")
     named = bool(rest) and kind.replace(".", "_").isidentifier()
     if not named:
