@@ -208,11 +208,11 @@ class AgentActionOutputParser(_AgentParser[Union[AgentAction, AgentFinish]]):
         if parts is not None:
             _, name, given, _ = parts
             if name is None:
-                return AgentFinish({"output": given}, text)
+                return _made(AgentFinish, {"return_values": {"output": given}, "log": text})
             tools = self.toolbox
             fitted = given if tools is None else fit_text(name, given, tools)
             if isinstance(fitted, str):
-                return AgentAction(name, fitted, text)
+                return _made(AgentAction, {"tool": name, "tool_input": fitted, "log": text})
         return super().parse(text)
 
     @override
@@ -286,6 +286,16 @@ class TurnOutputParser(StreamingParser, ReadingOutputParser[Turn], BaseTransform
     @property
     def _type(self) -> str:
         return "loopmend-turn"
+
+
+def _made(kind: type[T], values: dict[str, Any]) -> T:
+    """Make an action as its class does, past two `__init__` that only pass the values on.
+
+    They took as long as reading the text did.
+    """
+    made = object.__new__(kind)
+    kind.__pydantic_validator__.validate_python(values, self_instance=made)  # type: ignore[attr-defined] # of pydantic's models
+    return made
 
 
 def _log(text: str, turn: Turn) -> str:

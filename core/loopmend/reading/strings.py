@@ -25,7 +25,8 @@ _ITEM: Final = (
     r"""[uUrR]?["']|[\u201c\u2018\u201e\u00ab\u300c`\[{(]|[-+.]?\d"""
     rf"|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"
 )
-_CUT_KEY: Final = r"""["'\u201c\u2018`][^"'\u201c\u201d\u2018\u2019`\n]{0,80}(?:\n\s*)?\Z"""
+# A key that is cut off, and blanks behind it, however many.
+_CUT_KEY: Final = r"""["'\u201c\u2018`](?:[^"'\u201c\u201d\u2018\u2019`\n]{0,80}[^"'\u201c\u201d\u2018\u2019`\s])?\s*\Z"""
 _NOTE: Final = r"//[^\n]{0,200}\n|\#[^\n]{0,200}\n|/\*[^*]{0,200}\*/"
 # Line ends between members may be escaped, as in a text that was encoded without its quotes.
 _GAP: Final = r"\s*(?:\\[nrt]\s*)*"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+from functools import partial
 from typing import Annotated, Any, Union
 
 import pytest
@@ -48,6 +49,23 @@ def refusal(text: str, **options: Any) -> ActionParseException:
     with pytest.raises(ActionParseException) as caught:
         AgentActionOutputParser(**options).parse(text)
     return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("Thought: x\nAction: search\nAction Input: Oslo", partial(AgentAction, "search", "Oslo")),
+        ("Final Answer: Oslo", partial(AgentFinish, {"output": "Oslo"})),
+    ],
+)
+def test_clean_text_gives_what_the_class_makes(text: str, made: Any) -> None:
+    """What is made past the class's own `__init__` differs in nothing from what that makes."""
+    found, expected = AgentActionOutputParser().parse(text), made(text)
+    assert found == expected
+    assert pickle.dumps(found) == pickle.dumps(expected)
+    assert dumpd(found) == dumpd(expected)
+    assert found.model_fields_set == expected.model_fields_set
+    assert found.__dict__ == expected.__dict__
 
 
 @pytest.mark.parametrize(
