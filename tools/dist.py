@@ -132,6 +132,9 @@ def check_metadata(metadata: Message, version: str) -> None:
     ):
         got = sorted(metadata.get_all(field, []))
         require(got == wanted, f"the metadata say {field}: {', '.join(got) or 'nothing'}")
+    linked = re.findall(r"\]\(([^)\s]+)\)", str(metadata.get_payload()))
+    beside = sorted({link for link in linked if not link.startswith("https://")})
+    require(not beside, f"the description links to files beside it: {', '.join(beside)}")
     core = [one for one in metadata.get_all("Requires-Dist", []) if "extra ==" not in one]
     names = sorted(re.split(r"[^\w-]", one)[0] for one in core)
     require(names == ["pydantic"], f"the core needs {', '.join(names)}")
@@ -145,7 +148,7 @@ def check(sdist: Path, wheel: Path) -> None:
     version = stated_version()
     with zipfile.ZipFile(wheel) as archive:
         text = archive.read(f"loopmend-{version}.dist-info/METADATA").decode()
-        check_wheel(archive.namelist(), Parser().parsestr(text, headersonly=True), version)
+        check_wheel(archive.namelist(), Parser().parsestr(text), version)
 
 
 def stated_version() -> str:

@@ -48,12 +48,20 @@ def test_the_version_is_stated_once() -> None:
     """One file states the version: the build, the package and the installed metadata agree."""
     assert dist.stated_version() == loopmend.__version__
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert 'dynamic = ["version"]' in project
+    assert 'dynamic = ["readme", "version"]' in project
     assert not re.search(r"^version\s*=", project, flags=re.MULTILINE)
     stating = re.compile(r"^__version__\s*=", re.MULTILINE)
     files = [*ROOT.glob("core/**/*.py"), *ROOT.glob("integrations/**/*.py")]
     found = [path.name for path in files if stating.search(path.read_text(encoding="utf-8"))]
     assert found == ["_version.py"]
+
+
+def test_a_page_on_the_index_links_to_nothing_beside_it() -> None:
+    """A link to `docs/` leads nowhere on the package index, so it is named."""
+    described = metadata()
+    described.set_payload("[tasks](https://example.org/docs/live.md), ![picture](docs/demo.svg)")
+    with pytest.raises(dist.Refused, match=r"links to files beside it: docs/demo\.svg$"):
+        dist.check_wheel(NAMES, described, loopmend.__version__)
 
 
 def test_a_right_wheel_passes() -> None:
