@@ -56,7 +56,8 @@ class Run:
         )
 
     def model(self, kind: str) -> ScriptedLLM:
-        """Return a model that says anything."""
+        """Return a model that says anything, or always the same."""
+        stubborn = self.chance.choice((None, None, *TEXTS[:3]))
 
         def say(shown: Sequence[ChatMessage]) -> Any:
             calls = (b for m in shown for b in m.blocks if isinstance(b, ToolCallBlock))
@@ -64,6 +65,8 @@ class Run:
             self.unanswered += [c.tool_name for c in calls if c.tool_call_id not in answered]
             self.said += 1
             assert self.said < 200, "the run goes on without end"
+            if stubborn is not None:
+                return stubborn
             texts = {"react": (*TEXTS, *REACT), "code": (*TEXTS, *CODE)}.get(kind, TEXTS)
             native_call = kind == "function" and self.chance.random() < 0.6
             return self.call() if native_call else self.chance.choice(texts)
@@ -92,7 +95,8 @@ class Run:
             await agent.run(user_msg=question, memory=memory, max_iterations=most)
 
 
-@pytest.mark.parametrize("seed", range(40))
+# With the guard after the mending, 50 and 80 once went on without end.
+@pytest.mark.parametrize("seed", range(45, 85))
 def test_a_run_ends(seed: int) -> None:
     """It answers within its steps, raises nothing, and shows no model a call without a result."""
     run = Run(seed)
