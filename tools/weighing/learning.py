@@ -28,7 +28,7 @@ PENALTY: Final = 3.0
 """How dear a weight is."""
 LAYOUT: Final = 100.0
 """How dear it is to go by signs and lines: authors differ in these, and refusals have any."""
-HOUSE: Final = 2.0
+HOUSE: Final = 4.0
 """How much a row of the house counts: it stands for a case that once went wrong."""
 SCALE: Final = 8.0
 """What a text weighs before anything is learnt."""
