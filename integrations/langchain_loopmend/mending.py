@@ -102,14 +102,10 @@ class Exchange:
                 step = await self.judge(reply)
         return step
 
-    def message(self) -> AIMessage | None:
-        """Return the latest reply, if it is a message of a model."""
-        return self.reply if isinstance(self.reply, AIMessage) else None
-
-    def told(self, step: Ask) -> list[BaseMessage]:
+    def told(self, step: Ask, reply: Any) -> list[BaseMessage]:
         """Return what to add to the conversation; refused replies in it keep their blocks."""
-        if (message := self.message()) is not None:
-            self.heard.append(message)
+        if isinstance(reply, AIMessage):
+            self.heard.append(reply)
         return messages_of(step.messages, self.heard)
 
     async def ask(self, step: Ask) -> Any:
@@ -156,7 +152,7 @@ class Exchange:
         if self._speaks_text:  # a model of plain text knows no roles
             added = "".join(f"\n\n{message.content}" for message in step.messages)
             return f"{as_text(self.input)}{added}\n\n"
-        return [*as_messages(self.input), *self.told(step)]
+        return [*as_messages(self.input), *self.told(step, self.reply)]
 
     async def judge(self, reply: Any) -> Any:
         """Say what to do about a reply."""

@@ -217,7 +217,9 @@ class ModelExchange(Exchange):
     def put(self, step: Ask) -> Any:
         request: Any = self._request
         if step.schema is None:
-            return request.override(messages=[*request.messages, *self.told(step)])
+            return request.override(
+                messages=[*request.messages, *self.told(step, _message_of(self.reply))]
+            )
         told = [] if request.system_message is None else [request.system_message]
         system, *rest = constrained_to([*told, *request.messages], step, self.mending.offered)
         settings = {**request.model_settings, **decoding_arguments(self.llm, step.schema)}
@@ -226,13 +228,9 @@ class ModelExchange(Exchange):
         )
 
     @override
-    def message(self) -> AIMessage | None:
-        return _message_of(self.reply)
-
-    @override
     async def judge(self, reply: Response) -> Any:
         self.reply = reply
-        message, schemas = self.message(), self._wanted.schemas
+        message, schemas = _message_of(self.reply), self._wanted.schemas
         if message is not None and (schemas or len(reply.result) == 1):
             said, taken = reply_of(message), reply.structured_response is not None
             # Only where the provider decodes is a text taken for the answer.
@@ -244,7 +242,7 @@ class ModelExchange(Exchange):
         return _CLEAN if self._mending is None else self._mending.accept()
 
     def _response(self, done: Done) -> Response:
-        message = cast("AIMessage", self.message())  # without one there is nothing to mend
+        message = cast("AIMessage", _message_of(self.reply))  # without one there is nothing to mend
         reply = mended(message, done)
         if done.reading is not None and done.reading.ok:
             return self._wanted.response(reply, done)
@@ -257,7 +255,7 @@ class ModelExchange(Exchange):
 
     def _ended(self, outcome: GaveUp) -> Response:
         error, on_failure = outcome.error(), self._setup.on_failure
-        message = self.message()
+        message = _message_of(self.reply)
         if message is not None and reply_of(message).declines:
             return ModelResponse(result=[message])  # a refusal stands
         if self._error is not None:
