@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["CLOSERS", "QUOTES", "holds_open", "is_open"]
+__all__ = ["CLOSERS", "QUOTES", "holds_open", "is_open", "laid_out"]
 
 QUOTES: Final = {
     '"': '"',
@@ -64,3 +64,10 @@ def is_open(found: str, quote: str, *, item: bool = False) -> bool:
 def holds_open(text: str) -> bool:
     """Tell whether brackets in a text are open at its end, as far as a count shows."""
     return any(text.count(one) > text.count(other) for one, other in CLOSERS.items())
+
+
+def laid_out(found: str, last: str) -> str:
+    """Leave out a raw line end right before the closing quote: JSON has none, so it is layout."""
+    plain = last.rstrip(" \t\r\n")
+    blanks = last[len(plain) :]
+    return found[: len(found) - len(blanks)] if "\n" in blanks else found

@@ -11,7 +11,7 @@ from textwrap import dedent
 from typing import Final
 
 from loopmend.reading.escapes import EscapeScanner
-from loopmend.reading.quotations import CLOSERS, QUOTES, holds_open, is_open
+from loopmend.reading.quotations import CLOSERS, QUOTES, holds_open, is_open, laid_out
 from loopmend.reading.scalars import INNER_QUOTE, MISSING_QUOTE, NAMED, Part, Tear
 
 __all__ = ["TWO_WAYS", "StringScanner"]
@@ -195,7 +195,7 @@ class StringScanner(EscapeScanner):
                 self._verify(not (open_ or (opens and text[at - 1] in _BEFORE_KEY)), at)
                 pieces.append(text[begin:at])
                 self.at = at + 1
-                return self.leave(start, _laid_out("".join(pieces), text[begin:at]))
+                return self.leave(start, laid_out("".join(pieces), text[begin:at]))
             inner_quotes += 1
             self._note_inner(at, checked, inner_quotes)
             self.at = checked = at + 1
@@ -345,10 +345,3 @@ class StringScanner(EscapeScanner):
         if not line_end or first.strip():
             return block
         return dedent(rest).rstrip()
-
-
-def _laid_out(found: str, last: str) -> str:
-    """Leave out a raw line end right before the closing quote: JSON has none, so it is layout."""
-    plain = last.rstrip(" \t\r\n")
-    blanks = last[len(plain) :]
-    return found[: len(found) - len(blanks)] if "\n" in blanks else found
