@@ -198,7 +198,9 @@ class _Reading:
         draft.request = self.request
         draft.tokens = span.tokens or draft.tokens
         self._offered(span)
-        self.question = self.question or last_user(span.asked) or task_in(span.given)
+        if not self.question:
+            asked = span.asked
+            self.question = last_user(asked) if asked else task_in(span.given)
         self.paused = None  # who waited for a human goes on
         self.steps.append(draft)
 
