@@ -171,6 +171,8 @@ class _Reading:
         self.question = self.question or task_in(span.given)
         self._offered(span)
         said = decoded(span.said)
+        if isinstance(said, Mapping) and said.get("__interrupt__"):  # a graph of LangGraph waits
+            span.ended = span.ended or "interrupted"
         if is_talk(said):
             self.answer = self.answer or last_word(said)
         elif span.kind == "AGENT" and span.error is None:
