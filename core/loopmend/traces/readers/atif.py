@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -17,6 +18,11 @@ from loopmend.traces.trace import Trace, TraceCall
 __all__ = ["is_atif", "read_atif"]
 
 _SHELL: Final = "bash_command"
+# What terminus-2 itself says where it could not use a reply, or gave up on a command.
+_HARNESS: Final = re.compile(
+    r"Previous response had parsing errors:"
+    r"|Previous command:\n[^\n]{0,1000}\n+The previous command timed out"
+)
 
 
 def is_atif(value: Any) -> bool:
@@ -101,6 +107,8 @@ def _text(message: Any) -> str:
 def _observe(drafts: list[Draft], result: Any) -> None:
     seen = result_of({"role": "tool", **as_map(result)})
     made = maker(drafts, seen.call_id) or drafts[-1]
+    if _HARNESS.match(seen.text):
+        seen = replace(seen, failed=True)
     if seen.text or not made.observations:
         made.observe(seen)
 

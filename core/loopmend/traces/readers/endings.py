@@ -35,6 +35,7 @@ _WORDS: Final = (
     (_CAPPED, "max_iterations"),
     (_LATE, "timeout"),
     (_HANDED, "yielded"),
+    (re.compile(r"too_many_errors\Z"), "tool_error"),  # tau2's, of calls
     (_CANCELLED, "cancelled"),
 )
 

@@ -55,7 +55,7 @@ _DEEPEST: Final = 8
 def is_message(value: Any) -> bool:
     """Tell whether a value is a message, of whichever provider."""
     if type(value) is dict or isinstance(value, Mapping):
-        if isinstance(value.get("raw_item"), Mapping):  # an item of OpenAI's Agents SDK
+        if "raw_item" in value:  # an item of OpenAI's Agents SDK
             return is_message(value["raw_item"])
         called = ("id" in value or "status" in value) and str(value.get("type")).endswith(CALL)
         return (called or not _HOLDING.isdisjoint(value)) and role_of(value) is not None

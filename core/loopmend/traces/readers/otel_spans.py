@@ -112,7 +112,7 @@ def _span(raw: Mapping[str, Any], parent: str | None, number: int) -> Span:
         tool=tool,
         call_id=call_id,
         event=event,
-        failed=of.failed_in(attributes),
+        failed=kind == "TOOL" and of.failed_in(attributes),
         tools=of.tools_in(attributes) if kind in ("LLM", "AGENT") else (),
         finish=of.finish_told(attributes) if kind == "LLM" else None,
     )

@@ -235,7 +235,7 @@ def _done(made: Mapping[str, Any]) -> Observation:
 def result_of(raw: Any) -> Observation:
     """Return a tool's result, in any client's shape."""
     ran = get(raw, "run")
-    if isinstance(ran, Mapping) and isinstance(raw, Mapping):  # Amp
+    if type(ran) is dict:  # Amp
         raw = {**raw, **ran}
     asked = first(raw, "tool_call", "call", "origin")
     name = first(raw, "name", "toolName", "tool_name", "tool")

@@ -34,7 +34,7 @@ def _is_step(value: Mapping[str, Any]) -> bool:
 def _told(value: Any) -> Any:
     """Return the word for who speaks, if a message has one."""
     told = first(value, "role", "from", "messageType", "_role")
-    if isinstance(told, Mapping):  # Microsoft's agent framework
+    if type(told) is dict:  # Microsoft's agent framework
         told = told.get("value")
     if told is None:  # an export of Claude's; a message of opencode's
         told = get(value, "sender") or get(get(value, "info"), "role")

@@ -171,6 +171,8 @@ class _Reading:
         self.question = self.question or task_in(span.given)
         self._offered(span)
         said = decoded(span.said)
+        if isinstance(said, Mapping) and said.get("__interrupt__"):  # a graph of LangGraph waits
+            span.ended = span.ended or "interrupted"
         if is_talk(said):
             self.answer = self.answer or last_word(said)
         elif span.kind == "AGENT" and span.error is None:
@@ -198,7 +200,9 @@ class _Reading:
         draft.request = self.request
         draft.tokens = span.tokens or draft.tokens
         self._offered(span)
-        self.question = self.question or last_user(span.asked) or task_in(span.given)
+        if not self.question:
+            asked = span.asked
+            self.question = last_user(asked) if asked else task_in(span.given)
         self.paused = None  # who waited for a human goes on
         self.steps.append(draft)
 
