@@ -26,7 +26,10 @@ _ITEM: Final = (
     rf"|[\w.\-]{{1,60}}\s*[,\]]|{_FIXED}"
 )
 # A key that is cut off, and blanks behind it, however many.
-_CUT_KEY: Final = r"""["'\u201c\u2018`](?:[^"'\u201c\u201d\u2018\u2019`\n]{0,80}[^"'\u201c\u201d\u2018\u2019`\s])?\s*\Z"""
+_CUT_KEY: Final = (
+    r"""["'\u201c\u2018`](?:[^"'\u201c\u201d\u2018\u2019`\n]{0,80}"""
+    r"""[^"'\u201c\u201d\u2018\u2019`\s])?\s*\Z"""
+)
 _NOTE: Final = r"//[^\n]{0,200}\n|\#[^\n]{0,200}\n|/\*[^*]{0,200}\*/"
 # Line ends between members may be escaped, as in a text that was encoded without its quotes.
 _GAP: Final = r"\s*(?:\\[nrt]\s*)*"

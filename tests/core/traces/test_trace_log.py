@@ -86,6 +86,25 @@ def test_a_log_can_be_a_pipe(tmp_path: Path) -> None:
         assert Trace.from_json(read.result()) == FULL
 
 
+def test_a_pipe_that_nobody_reads_does_not_stall(tmp_path: Path) -> None:
+    """Who adds waits no longer than the timeout, whether nobody opens the pipe or it is full."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    log = TraceLog(path, timeout=0.05)
+    with pytest.raises(OSError, match="No such device"):
+        log.add(FULL)
+    reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    long = Trace(answer="long" * 50_000)
+    with pytest.raises(BlockingIOError):
+        log.add(long)
+    assert long.to_json().startswith(os.read(reading, 1_000_000).decode())
+    log.add(FULL)
+    assert os.read(reading, 1_000_000).startswith(b"\n{")  # not behind the piece of the other
+    log.add(FULL)
+    assert os.read(reading, 1_000_000).startswith(b"{")
+    os.close(reading)
+
+
 def test_a_short_write_is_continued(log: TraceLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the system takes only a part at once, the rest follows."""
     real = os.write
