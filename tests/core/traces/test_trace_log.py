@@ -76,6 +76,22 @@ def test_one_bad_line_does_not_stop_a_log(log: TraceLog, caplog: pytest.LogCaptu
         list(TraceLog(log.path, errors="raise"))
 
 
+def test_bad_lines_are_told_in_few_plain_words(
+    log: TraceLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is said of a line that anybody wrote commands no terminal, is short, and is redacted."""
+    made = [{"type": "\x1b[2J password=hunter2 " + "x" * 5000}]
+    lines = [{"version": 1, "steps": [{"turn": {"actions": made}}]}, {"version": "y" * 10**6}]
+    log.path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert [answers(log), log.skipped] == [[], 2]
+    assert all(len(said) < 1500 for said in caplog.messages)
+    assert "\x1b" not in caplog.text
+    assert "\\x1b[2J password=[redacted]" in caplog.text
+    with pytest.raises(TraceFormatError) as caught:
+        list(TraceLog(log.path, errors="raise"))
+    assert "\\x1b[2J" in str(caught.value)
+
+
 def test_a_log_can_be_a_pipe(tmp_path: Path) -> None:
     """What cannot be synced or read back is written to all the same."""
     path = tmp_path / "pipe"
