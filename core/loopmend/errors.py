@@ -17,7 +17,9 @@ you get a value, never an exception.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
+
+from loopmend._repr import without_controls
 
 __all__ = [
     "ActionParseError",
@@ -28,6 +30,7 @@ __all__ = [
     "UnknownType",
 ]
 
+_LONGEST: Final = 1000
 JsonErrorCategory = Literal["syntax", "eof", "data"]
 
 
@@ -162,3 +165,8 @@ class TraceFormatError(LoopmendError, ValueError):
         ...
     loopmend.errors.TraceFormatError: unsupported trace version None (supported: 1)
     """
+
+    def __init__(self, message: str = "") -> None:
+        # It repeats words of a file that anybody may have written.
+        said = without_controls(message[: _LONGEST + 1])
+        super().__init__(said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…")

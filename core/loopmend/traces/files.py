@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from uuid import uuid4
 
 from loopmend.errors import TraceFormatError
-from loopmend.traces.redaction import redact_secrets
+from loopmend.traces.redaction import Redactor, redact_secrets
 from loopmend.traces.trace import Trace
 
 __all__ = [
@@ -36,6 +36,7 @@ OnBad = Literal["skip", "raise"]
 _MODE: Final = 0o600
 _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _LOG: Final = logging.getLogger(__name__)
+_WORDS: Final = Redactor()
 
 
 class TraceFile:
@@ -80,7 +81,7 @@ class TraceFile:
 
     def _skip(self, place: str, told: str) -> None:
         self.skipped += 1
-        _LOG.warning("%s: %s %s; skipped it", self.path, place, told)
+        _LOG.warning("%s: %s %s; skipped it", self.path, place, _WORDS.text(told))
 
 
 def body_of(trace: Trace, redact: Redact | None) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 from collections.abc import Iterator
+from typing import Final
 
-from loopmend.traces.files import TraceFile, body_of, lock, open_plain, write_all
+from loopmend.traces.files import TraceFile, body_of, lock, open_plain, patiently, write_all
 from loopmend.traces.trace import Trace
 
 __all__ = ["TraceLog"]
+
+_NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)
+"""Who opens a pipe for writing, or writes to a full one, would wait for ever."""
 
 
 class TraceLog(TraceFile):
@@ -24,7 +29,8 @@ class TraceLog(TraceFile):
         redact: Removes secrets from a trace before writing it; `None` keeps everything.
         errors: What to do with a line that is not a loopmend trace: `"skip"` it, log and count
             it in `skipped`, or `"raise"`. A torn line is always skipped.
-        timeout: How many seconds to wait for another process that keeps the file locked.
+        timeout: How many seconds to wait for another process that keeps the file locked, or
+            that reads it if it is a pipe.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -35,6 +41,7 @@ class TraceLog(TraceFile):
     """
 
     def _begin(self) -> None:
+        self._cut = False
         if not self.path.exists():
             os.close(open_plain(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
 
@@ -45,15 +52,16 @@ class TraceLog(TraceFile):
             TypeError: The trace contains something that is not JSON.
             ValueError: The trace is nested deeper than 127 levels.
             OSError: Writing failed, for example because the disk is full or another process keeps
-                the file locked; the file then contains nothing of the trace.
+                the file locked; the file then contains nothing of the trace. Or the file is a
+                pipe that nobody reads in time.
         """
         line = body_of(trace, self._redact).encode() + b"\n"
         # Opened each time: a lock belongs to what was opened, so that threads and forked
         # processes, which would share it, keep out of each other's way too.
-        file = open_plain(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        file = self._opened()
         try:
             if not stat.S_ISREG(os.fstat(file).st_mode):
-                write_all(file, line)  # a pipe, say, which can be neither read back nor synced
+                self._pass_on(file, line)
                 return
             lock(file, self._timeout)
             size = os.fstat(file).st_size
@@ -83,6 +91,30 @@ class TraceLog(TraceFile):
                     self._skip(f"line {number}", "is torn")
                 elif (trace := self._trace(text, f"line {number}")) is not None:
                     yield trace
+
+    def _opened(self) -> int:
+        """Open the file to append to it; whoever reads a pipe is waited for."""
+        opened: list[int] = []
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_WAIT
+
+        def attempt() -> None:
+            opened.append(open_plain(self.path, flags))
+
+        patiently(attempt, self._timeout, lambda error: error.errno == errno.ENXIO)
+        return opened[0]
+
+    def _pass_on(self, file: int, line: bytes) -> None:
+        """Write to a pipe, say, which can be neither read back nor synced, and may be full."""
+        left = b"\n" + line if self._cut else line
+
+        def attempt() -> None:
+            nonlocal left
+            while left:
+                self._cut = True
+                left = left[os.write(file, left) :]
+
+        patiently(attempt, self._timeout, lambda error: isinstance(error, BlockingIOError))
+        self._cut = False
 
     def _is_torn(self, size: int) -> bool:
         if size == 0:

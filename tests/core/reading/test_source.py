@@ -144,7 +144,8 @@ def test_blanks_before_a_call_decide_nothing(start: str) -> None:
 def test_blanks_at_the_end_decide_nothing(end: str) -> None:
     """What is cut off in a key or a comment is so with blanks behind too; found by `make fuzz`."""
     cut = [']<call>{"name":"","', '<tool_call>{"name":"f","a', "[{//\nname:''}\n//<think>]"]
-    for text in [*cut, '}<tool_>{"tool":"","' + "k" * 81]:
+    cut.append('}<tool_>{"tool":"","' + "k" * 81)
+    for text in cut:
         plain, other = (read_turn(each, tools=["search", "f"]) for each in (text, text + end))
         assert plain.failure is not None
         assert other.failure is not None

@@ -354,6 +354,20 @@ def test_a_foreign_database_is_refused(tmp_path: Path, name: str, version: int) 
     assert path.read_bytes() == before
 
 
+def test_a_trigger_under_a_name_of_sqlites_own_is_refused(tmp_path: Path) -> None:
+    """Who writes into the schema can call a trigger as SQLite calls a table; it deletes all."""
+    path = tmp_path / "traces.db"
+    with TraceStore(path) as store:
+        store.add(Trace(answer="kept"))
+    trigger = "CREATE TRIGGER sqlite_sequence AFTER INSERT ON traces BEGIN DELETE FROM traces; END"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        row = ("trigger", "sqlite_sequence", "traces", 0, trigger)
+        connection.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", row)
+    with pytest.raises(TraceFormatError, match="trigger 'sqlite_sequence'"):
+        TraceStore(path)
+
+
 def test_a_damaged_database_says_so(tmp_path: Path) -> None:
     """Where pages were overwritten, one gets an error that names the file, not one of SQLite's."""
     path = tmp_path / "traces"

@@ -76,6 +76,22 @@ def test_one_bad_line_does_not_stop_a_log(log: TraceLog, caplog: pytest.LogCaptu
         list(TraceLog(log.path, errors="raise"))
 
 
+def test_bad_lines_are_told_in_few_plain_words(
+    log: TraceLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is said of a line that anybody wrote commands no terminal, is short, and is redacted."""
+    made = [{"type": "\x1b[2J password=hunter2 " + "x" * 5000}]
+    lines = [{"version": 1, "steps": [{"turn": {"actions": made}}]}, {"version": "y" * 10**6}]
+    log.path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert [answers(log), log.skipped] == [[], 2]
+    assert all(len(said) < 1500 for said in caplog.messages)
+    assert "\x1b" not in caplog.text
+    assert "\\x1b[2J password=[redacted]" in caplog.text
+    with pytest.raises(TraceFormatError) as caught:
+        list(TraceLog(log.path, errors="raise"))
+    assert "\\x1b[2J" in str(caught.value)
+
+
 def test_a_log_can_be_a_pipe(tmp_path: Path) -> None:
     """What cannot be synced or read back is written to all the same."""
     path = tmp_path / "pipe"
@@ -84,6 +100,25 @@ def test_a_log_can_be_a_pipe(tmp_path: Path) -> None:
         read = pool.submit(path.read_text)
         TraceLog(path).add(FULL)
         assert Trace.from_json(read.result()) == FULL
+
+
+def test_a_pipe_that_nobody_reads_does_not_stall(tmp_path: Path) -> None:
+    """Who adds waits no longer than the timeout, whether nobody opens the pipe or it is full."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    log = TraceLog(path, timeout=0.05)
+    with pytest.raises(OSError, match="No such device"):
+        log.add(FULL)
+    reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    long = Trace(answer="long" * 50_000)
+    with pytest.raises(BlockingIOError):
+        log.add(long)
+    assert long.to_json().startswith(os.read(reading, 1_000_000).decode())
+    log.add(FULL)
+    assert os.read(reading, 1_000_000).startswith(b"\n{")  # not behind the piece of the other
+    log.add(FULL)
+    assert os.read(reading, 1_000_000).startswith(b"{")
+    os.close(reading)
 
 
 def test_a_short_write_is_continued(log: TraceLog, monkeypatch: pytest.MonkeyPatch) -> None:
