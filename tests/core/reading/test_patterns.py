@@ -190,7 +190,7 @@ PLACED = {
         "reading.strings._AFTER",
         "reading.rewriting._PIECE",
     ),
-    "reading.plain_values._LEADING",
+    "reading.said_values._LEADING",
     "traces.readers.swe_agent._EXITS",
 }
 """Patterns that are matched at a place, by another name."""
