@@ -106,8 +106,9 @@ def why_not_meant(around: Around, candidates: list[Candidate]) -> Doubt | None:
     places = Places(around.text, around.start)
     leads = []
     for candidate in candidates:
-        leads.append(around.said(places.at, candidate.span[0]))
-        if (place := places.of(candidate, leads[-1])) is not None:
+        lead = around.said(places.at, candidate.span[0])
+        leads.append("" if _is_echo(lead, candidate) else lead)
+        if (place := places.of(candidate, lead)) is not None:
             return Doubt(f"it is in {place}", placed=True)
     end = candidates[-1].span[1]
     whole = not any(candidate.failure for candidate in candidates)
@@ -136,14 +137,23 @@ def _before(lead: str, candidate: Candidate) -> str:
     """Return what is said before a call, without what the call itself says or the prompt asks."""
     if lead.isspace():
         return ""
-    label, colon, question = lead.strip().partition(":")
-    echoes = candidate.form == "react" and colon and role_of(label) is Role.ASK
-    if echoes and "\n" not in question and lean(Words(question, "")) >= DENIED:
-        return ""
     prefix = _PREFIX.fullmatch(lead)
     if prefix and role_of(prefix[1]) in ((Role.CALL,) if prefix[2] else (Role.CALL, None)):
         return ""
     return _unsaid(lead, [text for text in _texts(candidate) if _NEAR <= len(text) <= TAIL])
+
+
+def _is_echo(lead: str, candidate: Candidate) -> bool:
+    """Tell whether all that is said before a call is the prompt's line with the user's question.
+
+    What stands behind a thought after it answers it; else it might ask the user before a call.
+    """
+    label, colon, question = lead.strip().partition(":")
+    if not colon or "\n" in question or role_of(label) is not Role.ASK:
+        return False
+    if candidate.thought:
+        return True
+    return candidate.form == "react" and lean(Words(question, "")) >= DENIED
 
 
 def _unsaid(lead: str, texts: list[str]) -> str:

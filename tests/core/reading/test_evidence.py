@@ -736,3 +736,16 @@ def test_cdata() -> None:
     assert read_turn(xml, tools=TOOLS).actions == (CALL,)
     raw = f"<tool_call>wipe\n<arg_key>path</arg_key>\n<arg_value>{held}</arg_value>\n</tool_call>"
     assert read_turn(raw, tools=TOOLS).actions == (ToolCall("wipe", {"path": held}),)
+
+
+@pytest.mark.parametrize("question", ["who wrote Faust?", "how far is it?", "Is it safe to go?"])
+@pytest.mark.parametrize("thought", ["", "Thought: I have to see.\n"])
+def test_an_echoed_question(question: str, thought: str) -> None:
+    """A line of the prompt with the user's question says nothing of the action behind it."""
+    text = f"Question: {question}\n{thought}{FORMS['react']}"
+    assert _calls(text) == [CALL]
+
+
+def test_a_question_that_asks_the_user() -> None:
+    """No thought leads from what the model asks the user to a call."""
+    assert _calls(f"Question: should I delete it?\n{FORMS['react']}") == []
