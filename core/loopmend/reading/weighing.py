@@ -13,9 +13,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from math import sqrt
+from pkgutil import get_data
 from typing import Final
 
 __all__ = ["DENIED", "SHOWN", "TAIL", "Weights", "Words", "features", "is_word", "lean", "learnt"]
@@ -124,8 +124,10 @@ def is_word(name: str) -> bool:
 @cache
 def learnt() -> Weights:
     """Return the weights that come with the package; `make weights` learns them anew."""
-    path = files("loopmend.reading") / "weights.txt"
-    common, bias, *rows = path.read_text(encoding="utf-8").splitlines()
+    # Like a module, so that a server that keeps files from blocking its event loop lets it pass.
+    data = get_data("loopmend.reading", "weights.txt")
+    assert data is not None
+    common, bias, *rows = data.decode("utf-8").splitlines()
     pairs = (row.rpartition("\t") for row in rows)
     weights = {name: int(weight) for name, _, weight in pairs}
     return Weights(frozenset(common.split()), int(bias), weights)
