@@ -144,7 +144,7 @@ class Mending:
                 call as text: a call that a user or a tool wrote before is a quotation.
         """
         self._question, self._after_result = question, after_tool_result
-        names = () if self.tools is None else self.tools.tools
+        names = () if self.tools is None else self.tools.tools.keys() - self._answers.keys()
         self._quotations = Quotations(question, names, conversation, self.form)
         if self.wanted is None:
             # Who may call under a schema would call what the user wants to see.
@@ -171,10 +171,10 @@ class Mending:
 
     @property
     def offered(self) -> Toolbox | None:
-        """The tools that a schema of actions offers: none that the user forbids or wants to see."""
+        """The tools that a schema of actions offers: none that the user forbids."""
         known = {} if self.tools is None else self.tools.tools
-        banned = set(known) if self._quotations.wanted else self._quotations.forbidden
-        kept = [spec for name, spec in known.items() if name not in banned or name in self._answers]
+        banned = self._quotations.forbidden
+        kept = [spec for name, spec in known.items() if name not in banned]
         return self.tools if len(kept) == len(known) else Toolbox(kept)
 
     def accept(self, turn: Turn | None = None) -> Done:

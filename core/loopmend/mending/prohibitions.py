@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
 __all__ = ["forbidden_in"]
 
-_LONGEST: Final = 4000
-_GAP: Final = r"[\s`'\"]{1,3}"
+_REACH: Final = 300
+_BEYOND: Final = 120
+_PLAIN: Final = str.maketrans({**dict.fromkeys("<>", "`"), **dict.fromkeys("\u201c\u201d", '"')})
+_APOSTROPHES: Final = str.maketrans(dict.fromkeys("\u2018\u2019", "'") | {"*": None})
+_JOINT: Final = re.compile(r"[_\-.]|(?<=[a-z])(?=[A-Z])")
+_GAP: Final = r"[\s`'\":]{1,3}"
 _USE: Final = (
     r"(?:us(?:e|ing)|call(?:ing)?|run(?:ning)?|invok(?:e|ing)|execut(?:e|ing)|trigger(?:ing)?"
     r"|touch(?:ing)?|employ(?:ing)?|make|making|do|doing|try(?:ing)?|rely(?:ing)? on)"
 )
 _THE: Final = (
-    r"(?:the|a|an|any|my|your|of|calls? (?:to|of)|tools?|functions?|commands?|called|named)"
+    r"(?:the|a|an|any|my|your|this|these|those|following|of|calls? (?:to|of)|tools?|functions?"
+    r"|commands?|called|named)"
 )
 # What somebody does not do is no order to anybody else; what one cannot do is none either.
 _OTHERS: Final = r"(?<!\bi )(?<!\bwe )(?<!\bthey )"
 _ORDER: Final = (
-    rf"{_OTHERS}\b(?:do not|don't|dont)|\b(?:do not|don't) want (?:you|it|this|anyone) to"
+    rf"{_OTHERS}\b(?:do not|don't|dont)"
+    r"|\b(?:do not|don't) want (?:you|it|this|anyone)(?: to)?"
     r"|\b(?:must|should|shall|may)(?: not|n't)|\byou (?:cannot|can't|can not)(?= use| call| run)"
-    r"|\bnot allowed to|\bnot to|\bnever|\bavoid|\bskip|\brefrain from|\bstay away from"
-    r"|\b(?:forbid|prohibit|ban|disallow)(?:s|ding|ning|ed|den|ned)?|\binstead of|\brather than"
-    r"|(?:(?:[,;:.!?]|\b(?:but|and|please))\s|^)not|\bno"
+    r"|\bnot (?:allowed|permitted) to|\bnot to|\bnever|\bunder no circumstances|\bneither"
+    r"|(?:(?:[,;:.!?]|\b(?:but|and|please))\s|^)(?:not|no)"
 )
-# Behind another "not", these name what may be used.
+# Behind a "not" these ask for what they name.
 _BUT: Final = (
     r"\bwithout|\bexcept(?:ing)?(?: for)?|\bexcluding|\bother than|\bapart from"
-    r"|\b(?:anything|everything|any|every|all)(?: \w{1,20})? but"
+    r"|\b(?:anything|everything|any|every|all)(?: \w{1,20})? but|\bno more"
+    r"|\bavoid|\bskip|\bstop|\brefrain from|\bstay away from|\binstead of|\brather than"
+    r"|\b(?:forbid|prohibit|ban|disallow)(?:s|ding|ning|ed|den|ned)?"
 )
 _NEGATED: Final = re.compile(
-    r"\b(?:not|never|no|none|nothing|nobody|cannot|nor)\b|n't\b", re.IGNORECASE
+    r"\b(?:not|never|no|none|nothing|nobody|cannot|nor)\b|n't\b|\bhow (?:do|can|to)\b",
+    re.IGNORECASE,
 )
 _ABROAD: Final = (
     r"\b(?:nicht|niemals|ohne|ne|jamais|sans|sin|nunca|não|sem|senza|mai|non|niet|nooit|zonder"
@@ -44,28 +52,38 @@ _ABROAD: Final = (
 _EAST: Final = r"(?:不要|别|別|不得|不能|不可|请勿|請勿|勿|禁止|避免)[^。\uff01\uff1f\n]{0,10}?"
 _AFTER: Final = (
     r"[`'\"]?(?:(?: tools?| function)?(?:"
-    r" (?:must|may|should|shall|can|is|are|is to|are to)(?: not|n't| never) (?:to )?be\b"
+    r" (?:must|may|should|shall|can|is|are|is to|are to)(?: not|n't| never) (?:to )?(?:be )?"
+    r"(?:us|call|run|invok|execut|trigger|touch|employ)\w{0,9}"
     r"|(?:'s| is| are) (?:off[- ]limits|forbidden|prohibited|banned|not allowed|taboo|disallowed)"
     r"| (?:nicht|niet|auf keinen fall)\b)"
     r"|[^。\uff01\uff1f\n\x00-\u02ff]{0,10}?(?:ない|せず|なし|禁止|지 ?마|않|말))"
 )
-# Who says how often a tool may be used does not forbid it.
-_LIMIT: Final = r"[\s`'\"]{1,3}(?:tool )?(?:more (?:than|often)|too (?:often|many|much)|over \d)"
+# Who says not to forget a tool, or that one has to use it, wants it.
+_WANTED: Final = re.compile(
+    r"forget|vergiss|vergess|vergeet|oubli|olvid|dimentic|esque[cç]|забу|忘|なければ|なくては",
+    re.IGNORECASE,
+)
+# Who says how often or when to use a tool does not forbid it; who wants to be asked first does.
+_LIMIT: Final = (
+    r"[\s`'\"]{1,3}(?:tool )?(?:more (?:than|often)|too (?:often|many|much)|over \d|twice|once|as\b"
+    r"|(?:without|unless|until|before|except|if|when|while)\b"
+    r"(?!(?:\s\S{1,20}){0,3}?\s(?:i|me|my|we|us|our)\b))"
+)
 _AND: Final = (
     r"[`'\"]?\s{0,2}(?:[,/]\s{0,2}(?:(?:or|and|nor) )?|\s(?:or|and|nor|oder|und|ou|et|o|y) )"
 )
-
-
 # A name that is a word, too, is the tool's where nothing else is said of it: "do not use search",
-# "no search tool", "never `pay`", but neither "no search results" nor "never pay too much".
+# "no search tool", "never `pay`", but neither "no search results" nor "never pay too much", nor
+# "never edit, move or delete tests".
 _NO_WORD: Final = re.compile(r"[_\d.\-]|[a-z][A-Z]")
-_ENDS: Final = (
-    r"(?=[`'\"]|\s{0,3}(?:\Z|[.,;:!?()\[\]\u2013\u2014\n]|-\s)|\s{1,3}(?:tools?|functions?|commands?"
+_LAST: Final = (
+    r"(?=[`'\"]|\s{0,3}(?:\Z|[.;:!?()\[\]\u2013\u2014\n]|-\s)|\s{1,3}(?:tools?|functions?|commands?"
     r"|use|call|please|anything|any ?one|any ?body|at all|again|here|any ?more)\b)"
 )
 # What is said of its use does not make it another word.
 _USED: Final = (
-    rf"(?:{_ENDS}|(?=\s{{1,3}}(?:for|on|in|at|with|to|as|when|while|until|unless|before|after)\b))"
+    rf"(?:{_LAST}|(?=\s{{0,3}},)"
+    r"|(?=\s{1,3}(?:for|on|in|at|with|to|when|while|until|unless|before|after)\b))"
 )
 
 
@@ -73,14 +91,15 @@ _USED: Final = (
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     name, mark = _any_of(names), _any_of(filter(_NO_WORD.search, names))
     rest = rf"(?:{_AND}[`'\"]?{name}){{0,9}}"
-    several, marks = f"{name}{rest}", f"{mark}{rest}"
+    several, marks = rf"{name}{rest}(?!{_LIMIT})", rf"{mark}{rest}(?!{_LIMIT})"
+    the = rf"(?:{_GAP}{_THE}){{0,3}}{_GAP}(?:\w{{1,20}}\.)?"
     ever = rf"(?:{_GAP}(?:ever|even|actually))?"
-    the = rf"(?:{_GAP}{_THE}){{0,3}}{_GAP}"
-    verb = rf"{ever}(?:{_GAP}{_USE})?{the}"
-    used = rf"{ever}{_GAP}{_USE}{the}{several}{_USED}"
-    told = rf"(?:{verb}(?:{marks}(?!{_LIMIT})|{several}{_ENDS})|{used})"
+    use = rf"{ever}{_GAP}{_USE}{the}"
+    may_use = rf"{ever}(?:{_GAP}{_USE})?{the}"
+    order = rf"(?:{may_use}{marks}|{ever}{the}{several}{_LAST}|{use}{several}{_USED})"
+    but = rf"(?:{may_use}{several}{_USED})"
     return re.compile(
-        rf"(?P<order>(?:{_ORDER}){told})|(?P<but>(?:{_BUT}){told})"
+        rf"(?P<order>(?:{_ORDER}){order})|(?P<but>(?:{_BUT}){but})"
         rf"|(?P<abroad>(?:{_ABROAD}){_GAP}{several}|{_EAST}{several}|{several}{_AFTER})",
         re.IGNORECASE,
     )
@@ -88,8 +107,14 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def _any_of(names: Iterable[str]) -> str:
     """Return a pattern of names that are no part of a longer one; of none it matches nothing."""
-    of = "|".join(map(re.escape, names)) or "(?!)"
-    return rf"(?<![a-z\d_\-])(?:{of})(?![a-z\d_\-])"
+    of = "|".join(map(_spelled, names)) or "(?!)"
+    return rf"(?<![a-z\d_\-])(?:{of})(?![a-z\d_\-]|\.[a-z])"
+
+
+def _spelled(name: str) -> str:
+    """Return a pattern of a name in any spelling: `delete_all`, `deleteAll`, `delete-all`."""
+    parts = [re.escape(part) for part in _JOINT.split(name) if part]
+    return r"[_\-. ]?".join(parts) or re.escape(name)
 
 
 def forbidden_in(said: Iterable[str], tools: Collection[str]) -> frozenset[str]:
@@ -107,25 +132,35 @@ def forbidden_in(said: Iterable[str], tools: Collection[str]) -> frozenset[str]:
     open_ = {name for name in tools if name}
     found: set[str] = set()
     for text in said:
-        lower = text.lower()
-        known = sorted((name for name in open_ if name.lower() in lower), key=len)
+        plain = text.translate(_PLAIN).translate(_APOSTROPHES)
+        known = {name for name in open_ if _is_named(name, plain)}
         if known:
-            found |= _forbidden(text, tuple(reversed(known)))
-            open_.difference_update(known)
+            found |= _forbidden(plain, tuple(sorted(known, key=lambda name: (-len(name), name))))
+            open_ -= known
     return frozenset(found)
 
 
 def _forbidden(text: str, names: tuple[str, ...]) -> set[str]:
-    asked = text.replace("\u2019", "'")
-    parts = [asked] if len(asked) <= 2 * _LONGEST else [asked[:_LONGEST], asked[-_LONGEST:]]
     told: list[str] = []
-    for part in parts:
+    for part in _around(text, names):
         for each in _pattern(names).finditer(part):
-            before = re.split(r"[.!?;\n]", part[: each.start()])[-1]
-            if not (each["but"] and _NEGATED.search(before)):
-                told.append(each[0].lower())
-    return {name for name in names if any(_is_named(name.lower(), words) for words in told)}
+            clause = re.split(r"[.!?;\n]", part[: each.start()])[-1]
+            wanted = (each["but"] and _NEGATED.search(clause)) or _WANTED.search(clause + each[0])
+            if not wanted:
+                told.append(each[0])
+    return {name for name in names if any(_is_named(name, words) for words in told)}
+
+
+def _around(text: str, names: tuple[str, ...]) -> Iterator[str]:
+    """Yield what is said around the names of tools: the rest of a long text is about others."""
+    start = end = 0
+    for found in re.finditer(_any_of(names), text, re.IGNORECASE):
+        if found.start() - _REACH > end:
+            yield text[start:end]
+            start = found.start() - _REACH
+        end = found.end() + _BEYOND
+    yield text[start:end]
 
 
 def _is_named(name: str, words: str) -> bool:
-    return re.search(rf"(?<![a-z\d_\-]){re.escape(name)}(?![a-z\d_\-])", words) is not None
+    return re.search(_any_of([name]), words, re.IGNORECASE) is not None

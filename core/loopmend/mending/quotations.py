@@ -40,22 +40,31 @@ _RUNNING: Final = r"(?:run|execut|call|invok|perform|send|trigger|launch)\w*"
 _IT: Final = (
     r"(?:it|this|that|them|anything"
     r"|(?:the|a|any)\s+(?:\w+\s+)?(?:tools?|functions?|calls?|commands?|code|json))"
-    r"(?!\s+(?:up|me|him|her|us)\b)"
+    r"(?!\s+(?:up|out|else|me|him|her|us)\b)"
 )
-# "do not run it", "without executing anything", "it must not be executed", "I will run it myself"
+_ENDS: Final = r"\s*(?:[.,;:!?)]|$|\b(?:yet|now|until|before)\b)"
+# "do not run it", "without executing anything", "it must not be executed"
 _NOT_RUN: Final = re.compile(
-    rf"\b{_NOT}{_HOW}\s+(?:{_RUNNING}|do|mak(?:e|ing))\s+{_IT}\b"
+    rf"\b{_NOT}{_HOW}\s+{_RUNNING}\s+{_IT}\b|\b{_NOT}{_HOW}\s+(?:do|mak(?:e|ing))\s+{_IT}{_ENDS}"
     rf"|\b{_NOT}{_HOW}\s+{_RUNNING}\s*(?:[.,;:!?)]|$)"
-    rf"|\b(?:not|never)\s+(?:to\s+)?be(?:ing)?\s+{_RUNNING}"
-    rf"|\bi(?:'ll|\s+will|\s+can|\s+want\s+to)\s+{_RUNNING}\s+{_IT}\b"
-    rf"|\bbefore\s+(?:you\s+{_RUNNING}\s+{_IT}\b|(?:it|anything)\s+(?:is|are|gets)\s+{_RUNNING})"
-    r"|\bdry[ -]?run\b"
-    rf"|\b(?:let me|i)\b[^.?!\n]{{0,20}}\b(?:review|approve|check|confirm|see)\s+{_IT}\b"
+    rf"|\b(?:not|never)\s+(?:to\s+)?be(?:ing)?\s+{_RUNNING}{_ENDS}"
+    rf"|\bi(?:'ll|\s+will|\s+can|\s+want\s+to)\s+{_RUNNING}\s+{_IT}\s+(?:myself|on my own)\b"
     r"|\b(?:nicht|ohne|ne|sans|sin|no lo|não|sem|non|senza|niet|zonder|не|без)\b.{0,30}"
     r"\b(?:ausführ|auszuführ|aufruf|exécut|lanc|appel|ejecut|llam|execut|cham|esegu|chiam|uitvoer"
     r"|aanroep|выполн|вызыва)\w*"
     r"|不要(?:执行|运行|调用)|実行しない|실행하지",
     re.IGNORECASE,
+)
+# "I will run it myself", "let me check it": of a call, if the user speaks of one.
+_LATER: Final = re.compile(
+    rf"\bi(?:'ll|\s+will|\s+can|\s+want\s+to)\s+{_RUNNING}\s+{_IT}\b"
+    rf"|\bbefore\s+(?:you\s+{_RUNNING}\s+{_IT}\b|(?:it|anything)\s+(?:is|are|gets)\s+{_RUNNING})"
+    r"|\bdry[ -]?run\b"
+    rf"|\b(?:let me|i)\b[^.?!\n]{{0,20}}\b(?:review|approve|check|confirm|see)\s+{_IT}\b",
+    re.IGNORECASE,
+)
+_CALL: Final = re.compile(
+    r"\b(?:tools?|functions?|calls?|commands?|json|arguments|payload|request body)\b", re.IGNORECASE
 )
 _SHOW: Final = (
     r"\b(?:show|print|display|write (?:out|down|me)|give me|draft|explain|describe|quote|generate"
@@ -63,7 +72,9 @@ _SHOW: Final = (
     r"|zeig|schreib|montre|écri|muestra|escribe|mostra|toon|laat)\w*"
 )
 # "print the tool call": who wants a thing done speaks of the thing.
-_SHOW_CALL: Final = re.compile(rf"{_SHOW}\b.{{0,60}}\b(?:tool|function) call\b", re.IGNORECASE)
+_SHOW_CALL: Final = re.compile(
+    rf"{_SHOW}\b.{{0,60}}\b(?:tool|function) call\b(?! in\b)", re.IGNORECASE
+)
 # "show me the JSON for delete_all", "what arguments does delete_all take": only of a tool by name,
 # as arguments, calls and JSON may be about anything.
 _ABOUT_A_TOOL: Final = re.compile(
@@ -82,9 +93,14 @@ _JSON_OF: Final = (
     r"|(?<![a-z\d_])(?:{name})[\"'`]?(?:-\w{{1,20}})?\s{{0,3}}"
     r"(?:[^\x00-\u024f\s]{{1,20}}\s{{0,3}})?json"
 )
+_NAMED: Final = r"(?<![a-z\d_]){name}(?![a-z\d_])"
+_NAMED_WORD: Final = (
+    r"[`'\"]{name}[`'\"]|(?<![a-z\d_.]){name}(?:\(|[- ](?:tool|function|call|command|aufruf))"
+    r"|\b(?:tool|function|command|for|of|calls?|invoke|call(?:s|ed)? to|does|would|is|von|für|de"
+    r"|del|do|di|van)\s{name}(?![a-z\d_])"
+)
 _FEW: Final = 40
 _END: Final = re.compile(r"[.?!\n](?:\s|$)")
-_WORD: Final = re.compile(r"[\w.\-]+")
 
 
 @dataclass
@@ -139,7 +155,7 @@ class Quotations:
         if self._forbids(turn, named):
             return True
         if decodes and turn.dialect == "contract":
-            return False
+            return self.wanted and bool(calls)
         if self.form == "native" and failure is not None and self.wanted:
             return failure.pattern is not FailurePattern.EMPTY
         return self.hold(turn, reply.text)
@@ -273,10 +289,17 @@ def asks_to_see(question: str, tools: Collection[str] = ()) -> bool:
     names = "|".join(map(re.escape, filter(_NO_WORD.search, tools)))
     if names and any(re.search(_JSON_OF.format(name=names), p, re.IGNORECASE) for p in parts):
         return True
+    about = [name for name in tools if any(_is_about(part, name) for part in parts)]
+    if any(_LATER.search(part) for part in parts):
+        return bool(about) or any(_CALL.search(part) for part in parts)
     said = [_sentence(part, found) for part in parts for found in _ABOUT_A_TOOL.finditer(part)]
-    words = {word.strip(".-").lower() for text in said for word in _WORD.findall(text)}
-    words |= {part for word in words for part in word.split("-")}  # "a wipe-Aufruf"
-    return any(name.lower() in words for name in tools)
+    return any(_is_about(text, name) for name in about for text in said)
+
+
+def _is_about(text: str, name: str) -> bool:
+    """Tell whether a text names a tool; a name that is a word, too, is one only as a name."""
+    pattern = _NAMED if _NO_WORD.search(name) else _NAMED_WORD
+    return re.search(pattern.format(name=re.escape(name)), text, re.IGNORECASE) is not None
 
 
 def _sentence(text: str, found: re.Match[str]) -> str:

@@ -800,15 +800,34 @@ def test_an_unknown_tool_s_arguments_fill_the_example() -> None:
 
 
 @pytest.mark.parametrize("first", ["Let me search for it.", '{"name": "search", "argum'])
-def test_no_call_is_offered_if_the_user_wants_to_see_one(first: str) -> None:
-    """Whatever the model says is the answer; only who knows no other form is held to one."""
+def test_who_wants_to_see_a_call_sees_it(first: str) -> None:
+    """Whatever the model says is the answer, also in the only form that it knows."""
     question = "Show me the JSON for search, do not run it."
     for constrain in ("retry", "always"):
         policy = RetryPolicy(constrain=constrain)
         mending = Mending(TOOLS, policy=policy, can_constrain=True)
         schema = mending.start(question).schema
-        assert schema == (action_schema([], ask_user=False) if constrain == "always" else None)
-        assert isinstance(mending.reply(Reply(first)), Done)
+        assert schema == (action_schema(TOOLS, ask_user=False) if constrain == "always" else None)
+        for said in (first, '{"type": "tool_call", "name": "search", "arguments": {"query": "x"}}'):
+            step = mending.reply(Reply(said))
+            assert isinstance(step, Done)
+            assert not step.calls
+    asked = mending.reply(Reply('{"type": "final", "content": "Here."}'))
+    assert isinstance(asked, Done)
+    assert asked.content == "Here."
+
+
+def test_an_answer_is_no_forbidden_tool() -> None:
+    """A word of the user's that is also the name of the answer forbids nothing."""
+    tools = [*TOOLS, {"name": "answer", "parameters": {"properties": {"text": {}}}}]
+    policy = RetryPolicy(constrain="always")
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    mending = Mending(tools, policy=policy, answers={"answer": schema}, can_constrain=True)
+    mending.start("Who is it? Use no tool. Do not use answer.")
+    reply = '{"type": "tool_call", "name": "answer", "arguments": {"text": "Ann"}}'
+    step = mending.reply(Reply(reply))
+    assert isinstance(step, Done)
+    assert step.value == {"text": "Ann"}
 
 
 def test_arguments_alone_stay_as_they_are() -> None:

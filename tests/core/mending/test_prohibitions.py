@@ -45,6 +45,23 @@ FORBIDDEN = [
     ("Do not send the list and do not run_sql on it.", "run_sql"),
     ("Tidy up: no wipe!", "wipe"),
     ("Use search but not wipe.", "wipe"),
+    ("Do not use **delete_all**.", "delete_all"),
+    ("Do not use \u201cdelete_all\u201d.", "delete_all"),
+    ("Do NOT use: delete_all", "delete_all"),
+    ("Don't use these tools: delete_all, wipe.", "wipe"),
+    ("Do not use functions.delete_all", "delete_all"),
+    ("Do not use <delete_all>.", "delete_all"),
+    ("Do not use delete-all", "delete_all"),
+    ("Do not use deleteAll", "delete_all"),
+    ("Under no circumstances call delete_all.", "delete_all"),
+    ("Stop using delete_all.", "delete_all"),
+    ("You are not permitted to use delete_all.", "delete_all"),
+    ("Use neither delete_all nor wipe.", "wipe"),
+    ("I don't want you using delete_all.", "delete_all"),
+    ("delete_all must not run.", "delete_all"),
+    ("Do not call delete_all until I confirm.", "delete_all"),
+    ("Never use delete_all without asking me.", "delete_all"),
+    ("Tidy. " + "A line. " * 900 + "No delete_all! " + "A line. " * 900, "delete_all"),
     ("Benutze delete_all nicht.", "delete_all"),
     ("Räum auf, aber benutze nicht wipe.", "wipe"),
     ("Ohne delete_all bitte.", "delete_all"),
@@ -86,6 +103,20 @@ ALLOWED = [
     ("There is no search yet for Oslo; run one.", "search"),
     ("I could not search. Can you?", "search"),
     ("Don't wipe /data, wipe /tmp.", "wipe"),
+    ("Do not skip delete_all.", "delete_all"),
+    ("Never skip the search tool.", "search"),
+    ("run_sql should never be skipped.", "run_sql"),
+    ("The output of run_sql should not be cut.", "run_sql"),
+    ("Never call delete_all without a path.", "delete_all"),
+    ("Do not run delete_all twice.", "delete_all"),
+    ("Do not call find until you are sure.", "find"),
+    ("There is no find. Do it.", "find"),
+    ("If there is no run_sql result, call it again.", "run_sql"),
+    ("How do I avoid run_sql errors?", "run_sql"),
+    ("Never find, move or read the tests.", "find"),
+    ("Vergiss nicht run_sql zu benutzen.", "run_sql"),
+    ("不要忘记使用run_sql", "run_sql"),
+    ("run_sqlを使わなければならない", "run_sql"),
     ("Ich weiß nicht, wo Oslo liegt; nutze search.", "search"),
     ("N'utilise que search.", "search"),
 ]
@@ -120,6 +151,9 @@ def test_the_last_message_about_a_tool_counts() -> None:
     assert not made("Tidy up.", "wipe", conversation=iter(never)).calls
     assert made("Use wipe now.", "wipe", conversation=never).calls
     assert made("Tidy up.", "search", conversation=never).calls
+    for other in ("Do some research.", "Read search_all.txt.", "Researching is fun."):
+        never = [Message("user", "Do not use search.")]
+        assert not made(other, "search", conversation=never).calls
     system = [Message("system", "Never use wipe.")]
     assert made("Tidy up.", "wipe", conversation=system).calls  # no user's, and often conditional
 

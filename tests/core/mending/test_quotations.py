@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from loopmend import Ask, Done, FinalAnswer, Mending, Reply, RetryPolicy, ToolCall
-from loopmend.mending import Message, NativeCall
+from loopmend.mending import Message, NativeCall, asks_to_see
 from loopmend.reading import Toolbox
 
 CALL = '{"name": "delete_file", "arguments": {"path": "/etc/passwd"}}'
@@ -269,3 +269,40 @@ def test_nobody_goes_through_a_conversation_without_need() -> None:
     mending.start("Hello", conversation=conversation)
     assert isinstance(mending.reply(Reply("Hello.")), Done)
     assert len(list(conversation)) == 1
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "How many people live in Oslo? I will check it later.",
+        "Write fib.py so that I can run it.",
+        "Run delete_all on /x but do not run anything else.",
+        "Add a --dry-run flag to deploy.py.",
+        "Fix the bug: the callback must not be called on exit.",
+        "Fix main.py. Do not make any code public.",
+        "Find flats. Let me check it out.",
+        "Show me the last function call in main.py.",
+        "What parameters do I need to search for flats?",
+        "How do I search JSON in Postgres?",
+    ],
+)
+def test_work_is_no_wish_to_see_a_call(asked: str) -> None:
+    """Who speaks of running and checking things wants them done, unless it is a call."""
+    assert not asks_to_see(asked, ["search", "delete_all", "read"])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Show me the call for search.",
+        "What arguments does search take?",
+        "Write the delete_all call so that I can run it.",
+        "Draft a call of `search`, let me check it first.",
+        "dry run: delete_all on /x",
+        "What would you send to it? I will run it myself.",
+        "Do not execute anything.",
+    ],
+)
+def test_a_wish_to_see_a_call(asked: str) -> None:
+    """A tool's name, or a call, is what the user speaks of."""
+    assert asks_to_see(asked, ["search", "delete_all", "read"])
