@@ -132,6 +132,9 @@ class NormalizationHook(StepHook):
             if not verdict.stands:
                 made[OWN_WORDS] = True
         chosen = verdict.concluded(self.on_failure, made)
+        if not isinstance(chosen, AgentOutput):
+            msg = f"`on_failure` must return an AgentOutput, not {type(chosen).__name__}"
+            raise TypeError(msg)
         # The agent knows its own output, but not one that the model gave without it.
         known = chosen is output and not callable(self.on_failure) and not step.decoded
         return Accept() if known else Accept(chosen)

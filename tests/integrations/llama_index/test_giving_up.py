@@ -242,3 +242,11 @@ def test_what_you_answer_for_another_kind_of_agent() -> None:
     agent = with_hooks(Foreign(llm=llm, tools=[add]), hooks(on_failure=other))
     ran = run(agent, llm)
     assert ran.remembered == [QUESTION, "Ask me later (narrated, 1)."] == [QUESTION, ran.answer]
+
+
+@pytest.mark.parametrize("answer", ["Ask me later.", None])
+def test_what_is_no_output_is_told_so(answer: Any) -> None:
+    """A function that returns words, or forgets to return, is named in the error."""
+    ran = ask("function", NARRATED, NARRATED, on_failure=lambda *_: answer)
+    assert isinstance(ran.error, TypeError)
+    assert str(ran.error).startswith("`on_failure` must return an AgentOutput, not ")
