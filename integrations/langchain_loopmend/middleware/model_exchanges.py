@@ -137,10 +137,16 @@ class ModelExchange(Exchange):
         # Added up here: a reducer would cost every step of every run, mended or not.
         earlier: Any = self._request.state.get("normalization") or []
         update: dict[str, Any] = {"normalization": [*earlier, outcome.report()]}
-        if isinstance(outcome, GaveUp) and self._wanted.schemas:
+        if isinstance(outcome, GaveUp) and self._wanted.schemas and not self._calls(response):
             # Without tools LangChain would ask for the structured answer again, without end.
             update["jump_to"] = "end"
         return ExtendedModelResponse(model_response=response, command=Command(update=update))
+
+    def _calls(self, response: Response) -> bool:
+        """Tell whether somebody's own `on_failure` calls a tool."""
+        message = _message_of(response)
+        made = [] if message is None else message.tool_calls
+        return any(call["name"] not in self._wanted.schemas for call in made)
 
     @property
     def mending(self) -> Mending:  # type: ignore[override] # most replies need none

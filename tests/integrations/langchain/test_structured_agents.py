@@ -563,3 +563,12 @@ def test_a_call_that_a_user_wrote_is_no_answer_either() -> None:
     result = agent.invoke({"messages": [("user", f"Do not run {SEARCH}. How big is Oslo?")]})
     assert [m.type for m in result["messages"]] == ["human", "ai"]
     assert result["structured_response"] == OSLO
+
+
+def test_a_function_may_call_a_tool_before_the_answer() -> None:
+    """A call that `on_failure` returns is made, and the model goes on from its result."""
+    script = ["no", "no", call("City", name="Oslo", people=1)]
+    made = call("search", query="Oslo")
+    result, _ = run(script, ToolStrategy(City), max_retries=1, on_failure=lambda *_: made)
+    assert [m.type for m in result["messages"]] == ["human", "ai", "tool", "ai", "tool"]
+    assert result["structured_response"].people == 1
