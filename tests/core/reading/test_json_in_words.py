@@ -47,7 +47,7 @@ CALLS = [
     "Person(name='Ann', age=3).",
     'Person(Name="Ann", Age=3);',
     '```python\nPerson(name="Ann", age=3)\n```',
-    'Here you are:\n\nann = Person(\n    name="Ann",\n    age=3,\n)\n\nLet me know!',
+    'Person(\n    name="Ann",\n    age=3,\n)',
     '<think>Person(name="Bob", age=9)?</think>\nPerson(name="Ann", age=3)',
     '<think>Hm.</think>Person(name="Ann", age=3)',
 ]
@@ -60,13 +60,10 @@ LINES = [
     "**Name:** Ann\n**Age:** 3",
     "* **Name**: Ann\n* **Age**: 3",
     "`name`: Ann\n`age`: 3",
-    'name = "Ann"\nage = 3',
     '"name": "Ann",\n"age": 3',
     "name: 'Ann',\nage: 3,",
     "name\uff1aAnn\nage\uff1a3",
-    "Sure!\n\nname: Ann\nage: 3",
-    "Here is the person:\nname: Ann\nage: 3\n\nLet me know!",
-    "Here:\n```yaml\nname: Ann\nage: 3\n```\nThat is all.",
+    "```yaml\nname: Ann\nage: 3\n```",
     "<think>name: Bob\nage: 9</think>\nname: Ann\nage: 3",
 ]
 
@@ -107,6 +104,13 @@ def test_a_json_schema_and_an_optional_type_vouch_too(schema: Any, reply: str) -
         'Person(name="Ann", age=3)\n\nPerson(name="Bob", age=4)',
         'my.Person(name="Ann", age=3)',
         'Person(name="Ann", age=age())',
+        'Person(name="<name>", age=3)',
+        'p = Person(name="Ann", age=3)',
+        'p = Person(name="Ann", age=3)\n\np.age += 1',
+        'Person(name="Ann", age=3)\n\nHowever, she may be 4.',
+        'if urgent:\n    Person(name="Ann", age=3)',
+        'Here you are:\n\nPerson(name="Ann", age=3)',
+        '```\nPerson(name="Ann", age=3)\n```\nThat was an example.',
     ],
 )
 def test_a_call_that_is_not_surely_the_value_is_refused(reply: str) -> None:
@@ -145,6 +149,17 @@ def test_a_call_that_is_not_surely_the_value_is_refused(reply: str) -> None:
         "For example:\n\nname: Ann\nage: 3",
         "Example:\n```\nname: Ann\nage: 3\n```",
         "name: Ann, age: 3",
+        "name: Ann, age: 4\nage: 3",
+        "name: Ann, age = 4\nage: 3",
+        "name: Ann; your Age: 4\nage: 3",
+        "name: ...\nage: 3",
+        "name: YOUR_NAME\nage: 3",
+        'name = "Ann"\nage = 3',
+        "name: Ann\nage: 3\n\nCorrection: 4",
+        "name: Ann\nage: 3\n\nIf it is the other Ann, take 4.",
+        "Here is an example:\n\nname: Ann\nage: 3",
+        "Sure!\n\nname: Ann\nage: 3",
+        "```yaml\nname: Ann\nage: 3\n```\nThat is all.",
         "name: Ann\nage: 3\n{",
         'name: Ann\nage: 3\n{"a": [',
         "<think>name: Ann\nage: 3",
@@ -163,7 +178,9 @@ def test_lines_that_are_not_surely_the_members_are_refused(reply: str) -> None:
         ('name: Ann\nage: 3\n\n{"name": "Bob", "age": 4}', False),
         ('```yaml\nname: Ann\nage: 3\n```\n```json\n{"name": "Bob", "age": 4}\n```', False),
         ('name: Ann\nage: 3\n\n{"name": "Ann", "age": 3}', True),
-        ('name: Ann\nage: 3\n\n{"city": "Oslo"}', True),
+        ('name: Ann\nage: 3\n\n{"city": "Oslo"}', False),
+        ('Person(name="Ann", age=3)\n\n{"name": "Bob", "age": 4}', False),
+        ('Not three:\nname: Ann\nage: three\n\n{"name": "Bob", "age": 4}', True),
     ],
 )
 def test_json_beside_the_lines_may_not_say_something_else(reply: str, ok: bool) -> None:  # noqa: FBT001 - a row
@@ -198,6 +215,20 @@ def test_what_is_wrong_with_a_member_is_told() -> None:
 def test_each_member_is_what_its_schema_takes(reply: str, value: Any) -> None:
     """Text stays as it is written; an inner object is not taken for all there is."""
     assert read_json(reply, type(value) if value else Entry).value == value
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Answer: Yes, you can.\n\nHowever, only before 2020.",
+        "Answer: Three points:\n\n- old\n- new",
+        "Answer: foo, answer: bar",
+        "Answer: ...",
+    ],
+)
+def test_a_text_behind_its_key_is_no_value_if_more_is_said(reply: str) -> None:
+    """What follows may belong to it, or take it back."""
+    assert not read_json(reply, Answer).ok
 
 
 @pytest.mark.parametrize("reply", ["Note: I could not find any.", "Sorry.\n\nnote: nothing"])
