@@ -258,15 +258,17 @@ def test_a_schema_without_known_keys_vouches_for_no_lines(schema: Any) -> None:
         ("**Answer**\n\n42", int, 42),
         ("<answer>42</answer>", int, 42),
         ("<answer>\n42\n</answer>", int, 42),
-        ("So it is $\\boxed{42}$.", int, 42),
-        ("Result = $42$", int, 42),
+        ("So it is this.\n$\\boxed{42}$.", int, 42),
+        ("So it is this.\n\\(\\boxed{42}\\).", int, 42),
+        ("**Answer: 42**", int, 42),
+        ("\u201c42\u201d.", int, 42),
+        ("Spam: no. Answer below.\n\n## Answer\n42", int, 42),
         ("Answer: $\\boxed{42}$.", int, 42),
         ("**42**", int, 42),
         ("<think>41?</think>42", int, 42),
-        ("Draft answer: 41\nFinal answer: 42", int, 42),
         ("Answer: 42\nFinal answer: 42", int, 42),
         ("Answer: -0.5", float, -0.5),
-        ("Answer: .5!", float, 0.5),
+        ("Answer: .5.", float, 0.5),
         ("Answer: 3.142", float, 3.142),
         ("Answer: 3.50", Decimal, Decimal("3.5")),
         ("Answer: null", int | None, None),
@@ -276,11 +278,16 @@ def test_a_schema_without_known_keys_vouches_for_no_lines(schema: Any) -> None:
         ("The answer is spam.", Literal["spam", "ham"], "spam"),
         ("<answer>spam</answer>", Literal["spam", "ham"], "spam"),
         ("The answer is yes.", bool, True),
+        ("Yes!", bool, True),
+        ("This is no ham.\n\nAnswer: spam", Literal["spam", "c++"], "spam"),
+        ("Answer: C++", Literal["spam", "c++"], "c++"),
+        ("Answer: 2", Literal[2, 3], 2),
+        ("Mood: glad", {"title": "Mood", "enum": ["glad", "sad"]}, "glad"),
         ("Answer: 42", int | str, "Answer: 42"),
     ],
 )
 def test_what_a_reply_calls_its_answer_is_the_value(reply: str, schema: Any, value: Any) -> None:
-    """A known label, a heading, a tag or a box, and behind it a number, an option or a date."""
+    """The last line is a label, a tag, a box or a heading's, with a number, an option or a date."""
     assert read_json(reply, schema).value == value
     assert read_json(reply, schema).fidelity == "repaired"
 
@@ -289,6 +296,38 @@ def test_what_a_reply_calls_its_answer_is_the_value(reply: str, schema: Any, val
     ("reply", "schema"),
     [
         ("Answer: 42 km", int),
+        ("Answer: 42%", int),
+        ("Answer: 42!", int),
+        ("Answer: 42*", int),
+        ("-\\boxed{42}", int),
+        ("$\\boxed{42}$ km", int),
+        ("$-2 \\cdot \\boxed{42}$", int),
+        ("So it is $\\boxed{42}$.", int),
+        ("So it is:\n$\\boxed{42}$.", int),
+        ("It would be this if it rained:\n\nAnswer: 42", int),
+        ("<answer>42</answer> km", int),
+        ("about <answer>42</answer>", int),
+        ("Answer: 42\n\nThat is all.", int),
+        ("## Answer\n42\n\nThat is all.", int),
+        ("## Pages\n42", int),
+        ("Some words.\n42", int),
+        ("Response code: 500", int),
+        ("Error value: 2", int),
+        ("Result = $42$", int),
+        ("> Answer: 42", int),
+        ("Draft answer: 41\nFinal answer: 42", int),
+        ("Answer: 41 or so\nFinal answer: 42", int),
+        ("41\nAnswer: 42", int),
+        ("Not: safe", Literal["safe", "unsafe"]),
+        ("Everything except: B", Literal["A", "B"]),
+        ("I refuse to: approve", Literal["approve", "reject"]),
+        ("Error: 2", Literal[2, 3]),
+        ("Answer: -2", Literal[2, 3]),
+        ("Answer: 2!", Literal[2, 3]),
+        ("Answer: 1-0", Literal[10, 3]),
+        ("spam - or so people say", Literal["spam", "ham"]),
+        ("spam\n\nNo, wait.", Literal["spam", "ham"]),
+        ("The answer is unclear.\nAnswer: spam", Literal["spam", "ham"]),
         ("Answer: $5", int),
         ("Answer: 1,000", int),
         ("Answer: 1.000", int),
@@ -312,5 +351,5 @@ def test_what_a_reply_calls_its_answer_is_the_value(reply: str, schema: Any, val
     ],
 )
 def test_what_is_not_surely_the_answer_is_refused(reply: str, schema: Any) -> None:
-    """A unit, thousands, two answers, a correction, an unknown label."""
+    """A unit, a sign, thousands, two answers, words below, a label that is no answer's."""
     assert not read_json(reply, schema).ok
