@@ -231,6 +231,15 @@ def test_a_text_behind_its_key_is_no_value_if_more_is_said(reply: str) -> None:
     assert not read_json(reply, Answer).ok
 
 
+def test_a_value_that_holds_the_next_member_is_refused() -> None:
+    """Only the schema tells that `limit` is a member, and no part of the text."""
+    properties = {"query": {"type": "string"}, "limit": {"type": "integer"}}
+    schema = {"type": "object", "properties": properties, "required": ["query"]}
+    assert not read_json("query: foo, limit: 5", schema).ok
+    assert not read_json("query: foo, limit=5", schema).ok
+    assert read_json("query: foo, site: x.org", schema).value == {"query": "foo, site: x.org"}
+
+
 @pytest.mark.parametrize("reply", ["Note: I could not find any.", "Sorry.\n\nnote: nothing"])
 def test_a_lone_line_of_a_key_that_is_not_required_may_be_a_remark(reply: str) -> None:
     """A schema that requires nothing does not vouch for one line."""
