@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from loopmend.reading.pairs import RAW_ESCAPE
 from loopmend.reading.quotations import QUOTES
 from loopmend.reading.scalars import ScalarScanner
 
@@ -32,11 +33,13 @@ _ESCAPES: Final[dict[str, str]] = {
     "\n": "",
 }
 # A backslash before a sign that JSON does not escape is raw, and so may be the others of its
-# string: in `\\alpha \\times` nobody means a tab. Nothing says a backspace or a form feed, ever.
+# string: in `\\alpha \\times` nobody means a tab.
 _KIND: Final = re.compile(
-    r"\\(?:(?P<known>[nrt](?=[a-z])|\\)|(?P<raw>[bf](?=[a-z])|u(?=[g-z])|[^bfnrtux\"'\\/_\s\u201c\u201d]))"
+    r"\\(?:(?P<known>[nrt](?=[a-z])|\\)|(?P<raw>"
+    + RAW_ESCAPE
+    + r"|u(?=[g-z])|[^bfnrtux\"'\\/_\s\u201c\u201d]))"
 )
-_COMMAND: Final = re.compile(r"\\[bf](?=[a-z])")
+_COMMAND: Final = re.compile(r"\\" + RAW_ESCAPE)
 # A path of Windows of which one part cannot be an escape, so that none is.
 _WINDOWS: Final = re.compile(r"[A-Za-z]:(?:\\[\w .\-]+)*?\\[^\Wbfnrtu]")
 

@@ -169,16 +169,19 @@ class _Reply:
         if alone is not None and (alone.ok or alone.fidelity == "salvaged"):
             return alone
         excerpts = Excerpts(self.text, known)
-        written = self._written(excerpts)
-        if written is not None and written.ok:
-            return self._unrivalled(written, excerpts)
+        written, whole = self._written(excerpts)
+        if written is not None and written.ok and whole:
+            return written
         reading = self._chosen(excerpts)
         if reading is not None and (reading.ok or reading.fidelity == "salvaged"):
+            if written is not None and written.ok and written.data != reading.data:
+                return refused(reading, P.MALFORMED, _SEVERAL)
             return reading
         if excerpts.broken:
             return self._none(excerpts)
         said = None if self.wanted is None else self._said(excerpts)
-        return said or reading or alone or written or self._none(excerpts)
+        told = written if whole else None
+        return said or reading or alone or told or self._none(excerpts)
 
     def _chosen(self, excerpts: Excerpts) -> JsonReading | None:
         """Return the first value that fits, else what is wrong with the first."""
@@ -237,22 +240,15 @@ class _Reply:
     def _found(self, found: Value) -> JsonReading:
         return _found(self.text, found, self.wanted, salvage=self.salvage)
 
-    def _written(self, excerpts: Excerpts) -> JsonReading | None:
-        """Return the object whose members a reply gives without brackets around them."""
-        if self.wanted is None or excerpts.broken or excerpts.unfinished_thought:
-            return None
-        found = written_members(self.text, excerpts.visible, self.wanted)
-        return None if found is None else judged(self.text, found, self.wanted)
+    def _written(self, excerpts: Excerpts) -> tuple[JsonReading | None, bool]:
+        """Return the object whose members stand without brackets, and whether it is all there is.
 
-    def _unrivalled(self, written: JsonReading, excerpts: Excerpts) -> JsonReading:
-        """Refuse what is written without brackets if JSON beside it says something else."""
-        start, end = written.span
-        for other in excerpts.found:
-            if not start <= other.value.start < end:
-                rival = self._judged(other)
-                if rival.ok and rival.data != written.data:
-                    return refused(written, P.MALFORMED, _SEVERAL)
-        return written
+        Beside words it is no value, but it may contradict one.
+        """
+        if self.wanted is None or excerpts.broken or excerpts.unfinished_thought:
+            return None, False
+        found = written_members(self.text, excerpts.visible, self.wanted)
+        return (judged(self.text, found[0], self.wanted), found[1]) if found else (None, False)
 
     def _said(self, excerpts: Excerpts) -> JsonReading | None:
         """Return the value that a reply without JSON says in words."""

@@ -17,6 +17,7 @@ from loopmend._json import MAX_DEPTH, too_deep
 __all__ = [
     "NO_JSON",
     "NO_KEY",
+    "RAW_ESCAPE",
     "Codec",
     "NoJsonError",
     "TwiceError",
@@ -35,8 +36,15 @@ __all__ = [
 _STRICT: Final = re.compile(
     r"\{\s*(?:\}|\"(?:[^\"\\\n]|\\.){0,200}\"\s*:)|\[\s*(?:[\[{\]\"]|-?\d[\d.eE+\-]{0,40}\s*[,\]]|[tfn])"
 )
-# What is a form feed or a backspace for JSON, and the start of `\\frac` or `\\beta` for its writer.
-_COMMAND: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[bf][a-z]")
+# What is a form feed or a backspace for JSON, and for its writer starts a command (`\\frac{`,
+# `\\beta`) or is the edge of a word in a pattern (`\\b(a|b)\\b`): signs of one stand beside it. A
+# form feed parts two pages and a backspace follows what it strikes; else JSON's own word counts.
+RAW_ESCAPE: Final = (
+    r"(?:f(?=[a-z]{1,20}\{)|(?<=[\"'$(=^_{+]\\)f(?=[a-z])|(?<![^\W\d]\\)b(?=[a-z])"
+    r"|b(?=[(\[|)^$])|(?<=[)\]+*?}]\\)b|(?<![\"\\]\\)b(?=\"))"
+)
+"""What follows the backslash of a raw command or pattern that JSON takes for an escape."""
+_COMMAND: Final = re.compile(rf"(?<!\\)(?:\\\\)*\\{RAW_ESCAPE}")
 _CAPITAL_I: Final = ord("I")
 _CAPITAL_N: Final = ord("N")
 _COLON: Final = ord(":")
@@ -236,9 +244,9 @@ def likely_value(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def holds_command(text: str) -> bool:
-    r"""Tell whether JSON holds a form feed or a backspace before a letter: nobody means that.
+    r"""Tell whether JSON holds a form feed or a backspace that is surely no such sign.
 
-    >>> holds_command(r'["\frac{1}{2}"]'), holds_command(r'["\\frac", "\f"]')
+    >>> holds_command(r'["\frac{1}{2}"]'), holds_command(r'["one\ftwo", "\f"]')
     (True, False)
     """
     return ("\\f" in text or "\\b" in text) and _COMMAND.search(text) is not None

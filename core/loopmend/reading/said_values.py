@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from itertools import islice
 from typing import Any, Final
 
 from loopmend.reading.alignment import YES_AND_NO, folded
 from loopmend.reading.checker import options_of
 from loopmend.reading.lenient import Scanner
-from loopmend.reading.lexicon import Role, role_of, words_of
+from loopmend.reading.lexicon import WORDS, Role, words_of
 from loopmend.reading.scalars import LenientError
 from loopmend.reading.schema import Schema
 from loopmend.reading.turn import Repair
@@ -19,39 +18,33 @@ from loopmend.reading.values import Value
 
 __all__ = ["said_value"]
 
-_DECORATION: Final = " \t\r\n\"'`*_.!\u201c\u201d\u2018\u2019"
-_LABELLED: Final = re.compile(r"[^\n:=]{1,80}[:=][ \t]*(?P<value>[^\n:=]{1,200})\Z")
-_LEADING: Final = re.compile(
-    r"(?P<value>[^\n]{1,200}?)(?:[ \t]+[-\u2013\u2014][ \t]|[:.]?[ \t]*\n)"
-)
-# A label and what it is of: behind a sign or a form of "to be", below a heading, in a tag or box.
+# A label, and its value behind a colon or a form of "to be"; a tag; a box; a heading.
 _IS: Final = (
-    r"[ \t]*[*_]*[:=\uff1a][*_]*|[ \t]*(?:\u662f|\u306f)"
+    r"[*_]{0,3}[ \t]*[:\uff1a][*_]{0,3}|[ \t]*(?:\u662f|\u306f)"
     r"|[ \t]+(?:is|ist|es|est|\u00e9|\u00e8)(?=[ \t])"
 )
 _STATED: Final = re.compile(
-    rf"^[ \t>*_#-]*(?P<label>[^\W\d_][^\n:=<>]{{0,40}}?)(?:{_IS})[ \t]*"
-    r"(?=(?P<value>[^\s:=][^\n]{0,80})$)"
-    r"|^[ \t]*(?:#{1,6}[ \t]+[*_]*|[*_]{2})(?P<heading>[^\W\d_][^\n:=<>*_]{0,40})[*_:]*[ \t]*\n"
-    r"\s*(?P<below>[^\s#][^\n]{0,80})$"
-    r"|<(?P<tag>[A-Za-z][\w.\-]{0,40})>(?P<inner>[^<>\n]{1,80}|\n[^<>\n]{1,80}\n)</(?P=tag)>"
-    r"|\\boxed\{(?P<boxed>[^{}\n]{1,80})\}",
-    re.MULTILINE,
+    rf"[*_]{{0,3}}(?P<label>[^\W\d_][^\n:=<>]{{0,40}}?)(?:{_IS})[ \t]*(?P<value>[^\s:=].{{0,80}})"
+    r"|<(?P<tag>[A-Za-z][\w.\-]{0,40})>(?P<inner>[^<>]{1,80})</(?P=tag)>"
+    r"|(?:\$|\\\(|[ \t])*\\boxed\{(?P<boxed>[^{}]{1,80})\}(?:\$|\\\)|[ \t.])*"
 )
+_TAGGED: Final = re.compile(r"<([A-Za-z][\w.\-]{0,40})>\s{0,9}([^<>\n]{1,80}?)\s{0,9}</\1>")
+_HEADING: Final = re.compile(r"(?:#{1,6}[ \t]+[*_]*|[*_]{2})([^\W\d_][^:=<>*_]{0,40})[*_:]*")
 _BOXED: Final = re.compile(r"\\boxed\{([^{}\n]{1,80})\}")
-_PARTS: Final = (("label", "value"), ("heading", "below"), ("tag", "inner"), ("", "boxed"))
-_LABELS: Final = frozenset({Role.ANSWER, Role.VALUE, Role.OBSERVATION, Role.SAY})
-_FAILED: Final = frozenset({"error", "errors"})
+_PARTS: Final = (("label", "value"), ("tag", "inner"), ("", "boxed"))
+_LABELS: Final = frozenset({Role.ANSWER, Role.VALUE})
 _NUMBERS: Final = frozenset({"integer", "number"})
 # Texts without blanks.
 _FORMATS: Final = frozenset(
     {"date", "time", "date-time", "duration", "uuid", "email", "uri", "ipv4", "ipv6"}
 )
-_MARKS: Final = " \t\r\n\"'`*_\u201c\u201d\u2018\u2019"
+_MARKS: Final = dict(zip("\"'`*_$\u201c\u2018", "\"'`*_$\u201d\u2019", strict=True))
+_MOST_MARKS: Final = 8
 _THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
-_DIGIT: Final = re.compile(r"\d")
 _BLANK: Final = re.compile(r"\s")
-_MOST: Final = 64
+_WORDS: Final = re.compile(r"\w(?:[\w \-]*\w)?!?")
+_NO_WORD: Final = re.compile(r"[\d\W]*")
+_LONGEST: Final = 4000
 _NOTHING: Final = object()
 
 
@@ -66,7 +59,7 @@ def said_value(text: str, begin: int, wanted: Schema) -> Value | None:
     span = (start, start + len(said))
     if options:
         chosen = _named(said, options, wanted)
-        if chosen is None:
+        if chosen is _NOTHING:
             return None
         return Value(chosen, *span, (Repair("answer in words", span),))
     if kinds & {"object", "array"}:
@@ -88,31 +81,50 @@ def _takes_text(said: str, schema: dict[str, Any], wanted: Schema) -> bool:
 
 
 def _only(said: str, wanted: Schema, read: Callable[[str], Any]) -> Any:
-    """Return the one value that a reply is, or calls its answer."""
+    """Return the one value that a reply is, or calls its answer in its last line.
+
+    Any other line that gives another value, or a line before that goes on in it, makes it unclear.
+    """
     whole = read(said)
     if whole is not _NOTHING:
         return whole
-    stated = list(_stated(said, wanted))
-    found = [read(each) for each, _ in stated]
-    # What follows may correct it.
-    if not found or _DIGIT.search(said, stated[-1][1]):
+    lines = [line.strip() for line in _TAGGED.sub(r"<\1>\2</\1>", said).splitlines()]
+    *above, last = [line for line in lines if line]
+    label, value = _stated(last, read)
+    if value is _NOTHING and above:
+        heading = _HEADING.fullmatch(above.pop())
+        label, value = (heading[1], read(last)) if heading else ("", _NOTHING)
+    if value is _NOTHING or (label is not None and not _is_answer(label, wanted)):
         return _NOTHING
-    return found[0] if all(each == found[0] for each in found) else _NOTHING
+    if above and above[-1].rstrip("*_ ").endswith((":", "\uff1a")):
+        return _NOTHING
+    for line in above:
+        label, other = _stated(line, read)
+        if other is _NOTHING and label is not None and _is_answer(label, wanted):
+            return _NOTHING  # an answer that cannot be read
+        if any(each not in (_NOTHING, value) for each in (other, read(line))):
+            return _NOTHING
+    return value
 
 
-def _stated(said: str, wanted: Schema) -> Iterator[tuple[str, int]]:
-    """Return what a reply calls its answer, each time that it does, and where that ends."""
-    for match in islice(_STATED.finditer(said), _MOST):
-        label, value = next(part for part in _PARTS if match[part[1]] is not None)
-        if not label or _is_answer(match[label], wanted):
-            yield match[value], match.end(value)
+def _stated(line: str, read: Callable[[str], Any]) -> tuple[str | None, Any]:
+    """Return what a line says that something is, and what that is called: a box has no name."""
+    called: str | None = ""
+    for part in (line, _undecorated(line)):
+        if (match := _STATED.fullmatch(part)) is not None:
+            label, value = next(names for names in _PARTS if match[names[1]] is not None)
+            called = match[label] if label else None
+            if (found := read(match[value])) is not _NOTHING:
+                return called, found
+    return called, _NOTHING
 
 
 def _is_answer(label: str, wanted: Schema) -> bool:
     name = wanted.json.get("title") or wanted.name
     if name and folded(label) == folded(str(name)):
         return True
-    return role_of(label) in _LABELS and not _FAILED.intersection(words_of(label))
+    roles = {WORDS.get(word) for word in words_of(label)}
+    return bool(roles & _LABELS) and roles <= {*_LABELS, Role.FILLER}
 
 
 def _number(text: str, kinds: set[str]) -> Any:
@@ -136,11 +148,14 @@ def _formal(text: str) -> Any:
 
 
 def _undecorated(text: str) -> str:
-    plain = text.strip(_MARKS)
-    if plain[-1:] in (".", "!"):
-        plain = plain[:-1].rstrip(_MARKS)
-    if plain[:1] == plain[-1:] == "$":
-        plain = plain.strip("$")
+    """Return a text without the marks around it, one full stop, and a box."""
+    plain = text.strip()
+    stop = False
+    for _ in range(_MOST_MARKS):
+        if not stop and plain.endswith("."):
+            plain, stop = plain[:-1], True
+        elif len(plain) > 1 and _MARKS.get(plain[0]) == plain[-1]:
+            plain = plain[1:-1].strip()
     boxed = _BOXED.fullmatch(plain)
     return plain if boxed is None else boxed[1]
 
@@ -158,28 +173,22 @@ def _options(schema: dict[str, Any], wanted: Schema) -> list[str]:
     return [str(option) for option in options or () if isinstance(option, (str, int))]
 
 
-def _named(said: str, options: list[str], wanted: Schema) -> str | None:
-    """Return the option that a reply gives: all of it, after a label, or before an explanation."""
-    whole = _option(said, options)
-    if whole is not None:
+def _named(said: str, options: list[str], wanted: Schema) -> Any:
+    """Return the option that a reply is, or calls its answer, if it names no other."""
+    read = partial(_option, options=options)
+    whole = read(said)
+    if whole is not _NOTHING:
         return whole
-    others = " ".join(folded(word) for word in re.findall(r"[\w.\-]+", said[:4000]))
-    named = [o for o in options if re.search(rf"(?<!\w){re.escape(folded(o))}(?!\w)", others)]
-    if len(named) != 1:
-        return None
-    last = said.rpartition("\n")[2]
-    for each, _ in _stated(said, wanted):
-        if (chosen := _option(each, options)) is not None:
-            return chosen
-    for pattern, part in ((_LABELLED, last), (_LEADING, said)):
-        found = pattern.match(part)
-        chosen = _option(found["value"], options) if found else None
-        if chosen is not None:
-            return chosen
-    return None
+    words = " ".join(folded(word) for word in re.findall(r"[\w.\-]+", said[:_LONGEST]))
+    named = [o for o in options if re.search(rf"(?<!\w){re.escape(folded(o))}(?!\w)", words)]
+    return _only(said, wanted, read) if len(named) == 1 else _NOTHING
 
 
-def _option(text: str, options: list[str]) -> str | None:
-    fold = folded(text.strip(_DECORATION))
-    found = [option for option in options if folded(option) == fold]
-    return found[0] if len(found) == 1 else None
+def _option(text: str, options: list[str]) -> Any:
+    """Return the option that all of a text is; a sign beside a number is a part of it."""
+    plain = _undecorated(text)
+    if _WORDS.fullmatch(plain) and not _NO_WORD.fullmatch(plain):
+        found = [option for option in options if folded(option) == folded(plain)]
+    else:
+        found = [option for option in options if option.casefold() == plain.casefold()]
+    return found[0] if len(found) == 1 else _NOTHING

@@ -1,7 +1,7 @@
 """The members of an object without JSON: on lines of their own, or as arguments of its type.
 
 `name: Ann` or `Person(name="Ann")` is a value only because the schema knows each key, and because
-nothing else in the reply looks like another one.
+nothing else is said in the reply: no list of words would tell which words take it back.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from loopmend.reading.alignment import by_fold, folded
 from loopmend.reading.lenient import Scanner
-from loopmend.reading.lexicon import Role, role_of
+from loopmend.reading.placeholders import is_placeholder
 from loopmend.reading.pythonic import read_call
 from loopmend.reading.quotations import CLOSERS, QUOTES
 from loopmend.reading.scalars import LenientError
@@ -26,21 +26,26 @@ _LONGEST_LINE: Final = 4000
 _MEMBER: Final = re.compile(
     r"(?P<lead>[ \t]*(?:[-*+\u2022][ \t]+)?(?P<mark>[*_]{0,3})(?P<quote>[\"'`]?))"
     r"(?P<key>[^\W_](?:[\w .\-]{0,58}\w)?)(?P=quote)(?P<inner>[:\uff1a])?(?P=mark)[ \t]*"
-    r"(?P<sign>(?(inner)|[:=\uff1a]))(?P<value>.*)"
+    r"(?P<sign>(?(inner)|[:\uff1a]))(?P<value>.*)"
 )
 _YAML_ITEM: Final = re.compile(r"\s*-\s+[\"']?")
 """A list of objects with one member each, in YAML."""
-_FENCE: Final = re.compile(r"[ \t]*(?:`{3,}|~{3,})[^`]*\Z")
+# Nothing, or one fence: any word may take the value back.
+_AROUND: Final = re.compile(r"(?:(?P<fence>`{3,}|~{3,})[\w+\-]*[ \t]*\r?\n[\s.;]*(?P=fence)|[.;]?)")
 # What means something else at the start of a value, or in it may end it or begin a comment.
 _UNCLEAR: Final = re.compile(
     r"[|>&!*#%@~<,;:=]|[-?](?:\s|\Z)|.*?(?:\s(?:#|//)|[,;\\]\Z|\*\*|__|`)", re.DOTALL
 )
+_SIGN: Final = re.compile(r"[:=\uff1a]")
+_WORD: Final = re.compile(r"[^\W_]+")
+_LONGEST_KEY: Final = 60
+_MOST_WORDS: Final = 6
 _WORDS_ONLY: Final = frozenset({"string", "null"})
 _MISSING: Final = object()
 
 
-def written_members(text: str, begin: int, wanted: Schema) -> Value | None:
-    """Return the object whose members a reply gives, each of them known to the schema.
+def written_members(text: str, begin: int, wanted: Schema) -> tuple[Value, bool] | None:
+    """Return the object whose members a reply gives, and whether nothing else is said.
 
     Args:
         text: The reply.
@@ -81,33 +86,30 @@ class _Members:
     def _name(self, key: str) -> str | None:
         return key if key in self.known else self.folds.get(folded(key))
 
-    def called(self, names: str) -> Value | None:
-        """Return the arguments of the one call of the schema, on lines of its own."""
+    def called(self, names: str) -> tuple[Value, bool] | None:
+        """Return the arguments of the one call of the schema, and whether it is all there is."""
         if not names:
             return None
         calls = list(re.compile(rf"(?<![\w.])(?:{names})\(").finditer(self.text, self.begin))
-        if len(calls) != 1:
-            return None
-        start = calls[0].start()
-        line = self.text.rfind("\n", self.begin, start) + 1 or self.begin
-        found = read_call(self.text, start)
-        if found is None or not re.fullmatch(r"\s*(?:\w+[ \t]*=[ \t]*)?", self.text[line:start]):
+        found = read_call(self.text, calls[0].start()) if len(calls) == 1 else None
+        if found is None:
             return None
         call, end = found
-        rest = self.text[end:].partition("\n")
-        if call.torn or call.twice or call.bare or call.positional or rest[0].strip(" \t\r;."):
-            return None
-        if not self._is_apart(self.text[self.begin : line].splitlines(), rest[2].splitlines()):
+        start = calls[0].start()
+        if call.torn or call.twice or call.bare or call.positional:
             return None
         keys = [self._name(key) for key in call.named]
         if not keys or None in keys or len(set(keys)) < len(keys):
             return None
         value: dict[Any, Any] = dict(zip(keys, call.named.values(), strict=True))
+        if any(isinstance(item, str) and is_placeholder(key, item) for key, item in value.items()):
+            return None
+        whole = _is_nothing(self.text[self.begin : start] + "\n" + self.text[end:])
         repairs = (Repair("call of the schema", (start, end)), *call.repairs)
-        return Value(value, start, end, repairs)
+        return Value(value, start, end, repairs), whole
 
-    def listed(self) -> Value | None:
-        """Return the members that stand on lines of their own, one below the other."""
+    def listed(self) -> tuple[Value, bool] | None:
+        """Return the members that stand one below the other, and whether they are all there is."""
         lines = self.text[self.begin :].splitlines(keepends=True)
         if len(lines) > _MOST_LINES:
             return None
@@ -122,23 +124,13 @@ class _Members:
         first, last = found[0][0], found[-1][0]
         inner = [line for line in lines[first : last + 1] if line.strip()]
         leads = {(member["lead"], member["sign"], member["inner"]) for _, _, member in found}
-        apart = self._is_apart(lines[:first], lines[last + 1 :])
-        if len(inner) != len(found) or len(leads) != 1 or not apart:
+        if len(inner) != len(found) or len(leads) != 1:
             return None
         if _YAML_ITEM.fullmatch(found[0][2]["lead"]):
             return None
-        return self._object_of(found)
-
-    def _is_apart(self, above: list[str], below: list[str]) -> bool:
-        """Tell whether no words touch what stands between some lines, and no label disowns it."""
-        after = below[0].strip() if below else ""
-        if after and not _FENCE.match(after):
-            return False
-        lead = next((line.strip() for line in reversed(above) if _is_said(line)), "")
-        if role_of(lead.strip(" *_#:\uff1a")) is Role.SHOWN:
-            return False
-        before = above[-1].strip() if above else ""
-        return not before or before[-1] in ":\uff1a" or _FENCE.match(before) is not None
+        value = self._object_of(found)
+        around = "".join([*lines[:first], "\n", *lines[last + 1 :]])
+        return None if value is None else (value, _is_nothing(around))
 
     def _object_of(self, found: list[tuple[int, int, re.Match[str]]]) -> Value | None:
         value: dict[str, Any] = {}
@@ -149,6 +141,8 @@ class _Members:
             assert name is not None
             item = self._value(member["value"], self.known[name], listed=listed)
             if item is _MISSING or name in value:
+                return None
+            if isinstance(item, str) and is_placeholder(name, item):
                 return None
             value[name] = item
         if len(value) == 1 and set(value) != set(self.schema.get("required") or ()):
@@ -182,8 +176,17 @@ class _Members:
             return value if whole and not (words and body[0] in CLOSERS) else _MISSING
         if whole and value is not _MISSING and not isinstance(value, str):
             return body if words and value is not None else value
-        return _MISSING if _UNCLEAR.match(plain) else plain
+        return _MISSING if _UNCLEAR.match(plain) or self._holds_key(plain) else plain
+
+    def _holds_key(self, plain: str) -> bool:
+        """Tell whether a value holds the next member, too."""
+        for sign in _SIGN.finditer(plain):
+            words = _WORD.findall(plain, max(0, sign.start() - _LONGEST_KEY), sign.start())
+            tails = ("_".join(words[-most:]) for most in range(1, 1 + min(len(words), _MOST_WORDS)))
+            if any(self._name(tail) is not None for tail in tails):
+                return True
+        return False
 
 
-def _is_said(line: str) -> bool:
-    return bool(line.strip()) and _FENCE.match(line) is None
+def _is_nothing(around: str) -> bool:
+    return _AROUND.fullmatch(around.strip()) is not None

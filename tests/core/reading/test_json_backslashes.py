@@ -20,21 +20,36 @@ RAW = (
     r"\b\w+\b",
     r"^\d{3}-\d{4}$",
     r"\underline{x} \sum_{i=1}^{n}",
+    r"\b(foo|bar)\b",
+    r"\b[A-Z]+\b",
+    r"[A-Z]{2}\b-",
+    r"foo\b",
+    r"foo\b|bar",
+    r"\forall x",
+    r"$\forall x$",
+    r"x^\beta",
+    r"\alpha one\ftwo",
 )
 
 
 @pytest.mark.parametrize("text", RAW)
 @pytest.mark.parametrize("reply", ['{"f": "%s"}', 'Here:\n```json\n{"f": "%s"}\n```\nDone.'])
 def test_commands_and_patterns_stay_as_they_are_written(text: str, reply: str) -> None:
-    """Nobody means a form feed or a backspace before a letter; a repair says what was done."""
+    """The signs of one stand beside the backslash; a repair says what was done."""
     reading = read_json(reply % text, SCHEMA)
     assert reading.value == {"f": text}
     assert reading.fidelity == "repaired"
 
 
-@pytest.mark.parametrize("text", [r"\frac", "\b", "\f", "a\fB", "\n\f\t", "\\beta", "a\\\\b"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(r"\frac", "\b", "\f", "a\fB", "\n\f\t", "\\beta", "a\\\\b", "page one\fpage two"),
+        *("One.\fpage two", "one \ftwo", "One.\n\ftwo", "n\bna\bam", "_\bf_\bo", "(1)\fpage [2]"),
+    ],
+)
 def test_what_is_escaped_is_what_json_says(text: str) -> None:
-    """A backslash that is escaped and a form feed before no letter are clean JSON."""
+    """An escaped backslash, a form feed in prose and a struck letter are clean JSON."""
     reading = read_json(json.dumps({"f": text}), SCHEMA)
     assert reading.value == {"f": text}
     assert reading.fidelity == "exact"

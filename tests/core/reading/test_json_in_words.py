@@ -47,7 +47,7 @@ CALLS = [
     "Person(name='Ann', age=3).",
     'Person(Name="Ann", Age=3);',
     '```python\nPerson(name="Ann", age=3)\n```',
-    'Here you are:\n\nann = Person(\n    name="Ann",\n    age=3,\n)\n\nLet me know!',
+    'Person(\n    name="Ann",\n    age=3,\n)',
     '<think>Person(name="Bob", age=9)?</think>\nPerson(name="Ann", age=3)',
     '<think>Hm.</think>Person(name="Ann", age=3)',
 ]
@@ -60,13 +60,10 @@ LINES = [
     "**Name:** Ann\n**Age:** 3",
     "* **Name**: Ann\n* **Age**: 3",
     "`name`: Ann\n`age`: 3",
-    'name = "Ann"\nage = 3',
     '"name": "Ann",\n"age": 3',
     "name: 'Ann',\nage: 3,",
     "name\uff1aAnn\nage\uff1a3",
-    "Sure!\n\nname: Ann\nage: 3",
-    "Here is the person:\nname: Ann\nage: 3\n\nLet me know!",
-    "Here:\n```yaml\nname: Ann\nage: 3\n```\nThat is all.",
+    "```yaml\nname: Ann\nage: 3\n```",
     "<think>name: Bob\nage: 9</think>\nname: Ann\nage: 3",
 ]
 
@@ -107,6 +104,13 @@ def test_a_json_schema_and_an_optional_type_vouch_too(schema: Any, reply: str) -
         'Person(name="Ann", age=3)\n\nPerson(name="Bob", age=4)',
         'my.Person(name="Ann", age=3)',
         'Person(name="Ann", age=age())',
+        'Person(name="<name>", age=3)',
+        'p = Person(name="Ann", age=3)',
+        'p = Person(name="Ann", age=3)\n\np.age += 1',
+        'Person(name="Ann", age=3)\n\nHowever, she may be 4.',
+        'if urgent:\n    Person(name="Ann", age=3)',
+        'Here you are:\n\nPerson(name="Ann", age=3)',
+        '```\nPerson(name="Ann", age=3)\n```\nThat was an example.',
     ],
 )
 def test_a_call_that_is_not_surely_the_value_is_refused(reply: str) -> None:
@@ -145,6 +149,17 @@ def test_a_call_that_is_not_surely_the_value_is_refused(reply: str) -> None:
         "For example:\n\nname: Ann\nage: 3",
         "Example:\n```\nname: Ann\nage: 3\n```",
         "name: Ann, age: 3",
+        "name: Ann, age: 4\nage: 3",
+        "name: Ann, age = 4\nage: 3",
+        "name: Ann; your Age: 4\nage: 3",
+        "name: ...\nage: 3",
+        "name: YOUR_NAME\nage: 3",
+        'name = "Ann"\nage = 3',
+        "name: Ann\nage: 3\n\nCorrection: 4",
+        "name: Ann\nage: 3\n\nIf it is the other Ann, take 4.",
+        "Here is an example:\n\nname: Ann\nage: 3",
+        "Sure!\n\nname: Ann\nage: 3",
+        "```yaml\nname: Ann\nage: 3\n```\nThat is all.",
         "name: Ann\nage: 3\n{",
         'name: Ann\nage: 3\n{"a": [',
         "<think>name: Ann\nage: 3",
@@ -163,7 +178,9 @@ def test_lines_that_are_not_surely_the_members_are_refused(reply: str) -> None:
         ('name: Ann\nage: 3\n\n{"name": "Bob", "age": 4}', False),
         ('```yaml\nname: Ann\nage: 3\n```\n```json\n{"name": "Bob", "age": 4}\n```', False),
         ('name: Ann\nage: 3\n\n{"name": "Ann", "age": 3}', True),
-        ('name: Ann\nage: 3\n\n{"city": "Oslo"}', True),
+        ('name: Ann\nage: 3\n\n{"city": "Oslo"}', False),
+        ('Person(name="Ann", age=3)\n\n{"name": "Bob", "age": 4}', False),
+        ('Not three:\nname: Ann\nage: three\n\n{"name": "Bob", "age": 4}', True),
     ],
 )
 def test_json_beside_the_lines_may_not_say_something_else(reply: str, ok: bool) -> None:  # noqa: FBT001 - a row
@@ -200,6 +217,29 @@ def test_each_member_is_what_its_schema_takes(reply: str, value: Any) -> None:
     assert read_json(reply, type(value) if value else Entry).value == value
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Answer: Yes, you can.\n\nHowever, only before 2020.",
+        "Answer: Three points:\n\n- old\n- new",
+        "Answer: foo, answer: bar",
+        "Answer: ...",
+    ],
+)
+def test_a_text_behind_its_key_is_no_value_if_more_is_said(reply: str) -> None:
+    """What follows may belong to it, or take it back."""
+    assert not read_json(reply, Answer).ok
+
+
+def test_a_value_that_holds_the_next_member_is_refused() -> None:
+    """Only the schema tells that `limit` is a member, and no part of the text."""
+    properties = {"query": {"type": "string"}, "limit": {"type": "integer"}}
+    schema = {"type": "object", "properties": properties, "required": ["query"]}
+    assert not read_json("query: foo, limit: 5", schema).ok
+    assert not read_json("query: foo, limit=5", schema).ok
+    assert read_json("query: foo, site: x.org", schema).value == {"query": "foo, site: x.org"}
+
+
 @pytest.mark.parametrize("reply", ["Note: I could not find any.", "Sorry.\n\nnote: nothing"])
 def test_a_lone_line_of_a_key_that_is_not_required_may_be_a_remark(reply: str) -> None:
     """A schema that requires nothing does not vouch for one line."""
@@ -227,15 +267,17 @@ def test_a_schema_without_known_keys_vouches_for_no_lines(schema: Any) -> None:
         ("**Answer**\n\n42", int, 42),
         ("<answer>42</answer>", int, 42),
         ("<answer>\n42\n</answer>", int, 42),
-        ("So it is $\\boxed{42}$.", int, 42),
-        ("Result = $42$", int, 42),
+        ("So it is this.\n$\\boxed{42}$.", int, 42),
+        ("So it is this.\n\\(\\boxed{42}\\).", int, 42),
+        ("**Answer: 42**", int, 42),
+        ("\u201c42\u201d.", int, 42),
+        ("Spam: no. Answer below.\n\n## Answer\n42", int, 42),
         ("Answer: $\\boxed{42}$.", int, 42),
         ("**42**", int, 42),
         ("<think>41?</think>42", int, 42),
-        ("Draft answer: 41\nFinal answer: 42", int, 42),
         ("Answer: 42\nFinal answer: 42", int, 42),
         ("Answer: -0.5", float, -0.5),
-        ("Answer: .5!", float, 0.5),
+        ("Answer: .5.", float, 0.5),
         ("Answer: 3.142", float, 3.142),
         ("Answer: 3.50", Decimal, Decimal("3.5")),
         ("Answer: null", int | None, None),
@@ -245,11 +287,16 @@ def test_a_schema_without_known_keys_vouches_for_no_lines(schema: Any) -> None:
         ("The answer is spam.", Literal["spam", "ham"], "spam"),
         ("<answer>spam</answer>", Literal["spam", "ham"], "spam"),
         ("The answer is yes.", bool, True),
+        ("Yes!", bool, True),
+        ("This is no ham.\n\nAnswer: spam", Literal["spam", "c++"], "spam"),
+        ("Answer: C++", Literal["spam", "c++"], "c++"),
+        ("Answer: 2", Literal[2, 3], 2),
+        ("Mood: glad", {"title": "Mood", "enum": ["glad", "sad"]}, "glad"),
         ("Answer: 42", int | str, "Answer: 42"),
     ],
 )
 def test_what_a_reply_calls_its_answer_is_the_value(reply: str, schema: Any, value: Any) -> None:
-    """A known label, a heading, a tag or a box, and behind it a number, an option or a date."""
+    """The last line is a label, a tag, a box or a heading's, with a number, an option or a date."""
     assert read_json(reply, schema).value == value
     assert read_json(reply, schema).fidelity == "repaired"
 
@@ -258,6 +305,38 @@ def test_what_a_reply_calls_its_answer_is_the_value(reply: str, schema: Any, val
     ("reply", "schema"),
     [
         ("Answer: 42 km", int),
+        ("Answer: 42%", int),
+        ("Answer: 42!", int),
+        ("Answer: 42*", int),
+        ("-\\boxed{42}", int),
+        ("$\\boxed{42}$ km", int),
+        ("$-2 \\cdot \\boxed{42}$", int),
+        ("So it is $\\boxed{42}$.", int),
+        ("So it is:\n$\\boxed{42}$.", int),
+        ("It would be this if it rained:\n\nAnswer: 42", int),
+        ("<answer>42</answer> km", int),
+        ("about <answer>42</answer>", int),
+        ("Answer: 42\n\nThat is all.", int),
+        ("## Answer\n42\n\nThat is all.", int),
+        ("## Pages\n42", int),
+        ("Some words.\n42", int),
+        ("Response code: 500", int),
+        ("Error value: 2", int),
+        ("Result = $42$", int),
+        ("> Answer: 42", int),
+        ("Draft answer: 41\nFinal answer: 42", int),
+        ("Answer: 41 or so\nFinal answer: 42", int),
+        ("41\nAnswer: 42", int),
+        ("Not: safe", Literal["safe", "unsafe"]),
+        ("Everything except: B", Literal["A", "B"]),
+        ("I refuse to: approve", Literal["approve", "reject"]),
+        ("Error: 2", Literal[2, 3]),
+        ("Answer: -2", Literal[2, 3]),
+        ("Answer: 2!", Literal[2, 3]),
+        ("Answer: 1-0", Literal[10, 3]),
+        ("spam - or so people say", Literal["spam", "ham"]),
+        ("spam\n\nNo, wait.", Literal["spam", "ham"]),
+        ("The answer is unclear.\nAnswer: spam", Literal["spam", "ham"]),
         ("Answer: $5", int),
         ("Answer: 1,000", int),
         ("Answer: 1.000", int),
@@ -281,5 +360,5 @@ def test_what_a_reply_calls_its_answer_is_the_value(reply: str, schema: Any, val
     ],
 )
 def test_what_is_not_surely_the_answer_is_refused(reply: str, schema: Any) -> None:
-    """A unit, thousands, two answers, a correction, an unknown label."""
+    """A unit, a sign, thousands, two answers, words below, a label that is no answer's."""
     assert not read_json(reply, schema).ok
