@@ -1,4 +1,4 @@
-"""Events by which more hosts tell a session: OpenHands' SDK, Copilot, Assistants, LangGraph.
+"""Events by which more hosts tell a session: OpenHands' SDK, Copilot, Assistants, LangGraph, ADK.
 
 Each function yields what an event says as messages; `end_of` tells how a host says that the
 session ended, and `is_note` what it wrote in the user's name.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from loopmend.traces.readers.adk_events import error_in, is_adk_event, messages_of
 from loopmend.traces.readers.endings import reason_in
 from loopmend.traces.readers.parts import text_of
 from loopmend.traces.readers.roles import role_of
@@ -43,6 +44,8 @@ def reader_of(row: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Messages]
         return _copilot
     if isinstance(object_, str) and object_.startswith("thread."):
         return _assistants
+    if is_adk_event(row):
+        return messages_of
     return _updates if _is_update(row) else None
 
 
@@ -63,6 +66,9 @@ def end_of(row: Mapping[str, Any]) -> End | None:
         return "error", f"{first(row, 'code') or 'Error'}: {as_text(row.get('detail'))}"
     if row.get("key") == "execution_status" and row.get("value") in _STATES:
         return "reason", _STATES[row["value"]]
+    failed = error_in(row)
+    if failed is not None:
+        return "error", failed
     return _end_of_run(row) if row.get("object") == "thread.run" else None
 
 

@@ -1,0 +1,81 @@
+"""How hosts write down that a run ended: in events without words, in spans, and on a console."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from loopmend import classify_trace, load_traces
+
+ASKED = "Is it cold in Oslo?"
+ANSWER = "It is 4 degrees."
+
+
+def ends(*rows: Any) -> tuple[str, str]:
+    """Return how the only run of some lines ended: the verdict and the stop reason."""
+    [trace] = load_traces("\n".join(map(json.dumps, rows)).encode())
+    report = classify_trace(trace)
+    return report.verdict, report.stop_reason.value
+
+
+# Google's ADK
+
+USER = {"author": "user", "content": {"role": "user", "parts": [{"text": ASKED}]}}
+SAID = {"author": "agent", "content": {"role": "model", "parts": [{"text": ANSWER}]}}
+DELTA = {"author": "agent", "invocationId": "i", "actions": {"stateDelta": {"x": 1}}}
+SPEAKER = {"author": "agent", "invocationId": "i"}
+
+
+@pytest.mark.parametrize(
+    ("events", "end"),
+    [
+        ([USER, DELTA, SAID], ("answered", "final_answer")),
+        ([USER, SAID, DELTA], ("answered", "final_answer")),
+        ([USER, {**DELTA, "content": None}, SAID], ("answered", "final_answer")),
+        ([USER, {**DELTA, "content": {"role": "model"}}, SAID], ("answered", "final_answer")),
+        ([USER, {**SPEAKER, "errorCode": "X", "errorMessage": "down"}], ("failed", "host_error")),
+        (
+            [USER, {**SPEAKER, "error_code": "429", "error_message": "APIError: slow"}, DELTA],
+            ("failed", "provider_error"),
+        ),
+        ([USER, {**SPEAKER, "error_code": "X"}, SAID], ("answered", "final_answer")),
+        ([USER, {**SPEAKER, "error_code": "SAFETY"}], ("failed", "blocked")),
+        ([USER, {**SPEAKER, "error_code": "MAX_TOKENS"}], ("failed", "max_iterations")),
+    ],
+)
+def test_events_of_adk_that_say_nothing(events: list[Any], end: tuple[str, str]) -> None:
+    """An event without content is no hindrance; an error is the end if nothing follows it."""
+    assert ends({"id": "s", "appName": "a", "events": events}) == end
+    assert ends(*events) == end
+
+
+# Langfuse
+
+
+def observation(id: str, parent: str | None, **more: Any) -> dict[str, Any]:
+    """Return a row of Langfuse's."""
+    return {"id": id, "parentObservationId": parent, "traceId": "t", "startTime": id, **more}
+
+
+REPLY = observation("2", "1", type="GENERATION", output={"role": "assistant", "content": "Hm."})
+BROKEN = {"level": "ERROR", "statusMessage": "KeyError: 'x'"}
+
+
+@pytest.mark.parametrize("about", [{}, {"input": "q", "output": None}])
+def test_langfuse_errors_of_the_root(about: dict[str, Any]) -> None:
+    """An error of the outermost observation is the run's, also if the trace has an input."""
+    root = observation("1", None, type="SPAN", **BROKEN)
+    assert ends({"id": "t", **about, "observations": [root, REPLY]}) == ("failed", "host_error")
+    late = observation("3", None, type="TOOL", **BROKEN)
+    whole = observation("1", None, type="SPAN")
+    verdict, _ = ends({"id": "t", **about, "observations": [whole, REPLY, late]})
+    assert verdict != "failed"
+
+
+def test_langfuse_errors_before_an_answer() -> None:
+    """A trace that has an output is answered, whatever failed on the way."""
+    root = observation("1", None, type="SPAN", **BROKEN)
+    told = {"id": "t", "input": "q", "output": ANSWER, "observations": [root, REPLY]}
+    assert ends(told) == ("answered", "final_answer")
