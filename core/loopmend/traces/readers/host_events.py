@@ -15,7 +15,7 @@ from loopmend.traces.readers.parts import text_of
 from loopmend.traces.readers.roles import role_of
 from loopmend.traces.readers.values import as_list, as_map, as_text, first
 
-__all__ = ["end_of", "is_note", "reader_of"]
+__all__ = ["end_of", "is_bare_error", "is_note", "reader_of"]
 
 Messages = Iterator[Mapping[str, Any]]
 End = tuple[str, str]
@@ -44,6 +44,8 @@ def reader_of(row: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Messages]
         return _copilot
     if isinstance(object_, str) and object_.startswith("thread."):
         return _assistants
+    if is_bare_error(row):
+        return _nothing
     if is_adk_event(row):
         return messages_of
     return _updates if _is_update(row) else None
@@ -66,10 +68,33 @@ def end_of(row: Mapping[str, Any]) -> End | None:
         return "error", f"{first(row, 'code') or 'Error'}: {as_text(row.get('detail'))}"
     if row.get("key") == "execution_status" and row.get("value") in _STATES:
         return "reason", _STATES[row["value"]]
-    failed = error_in(row)
+    failed = _failed_in(row)
     if failed is not None:
         return "error", failed
     return _end_of_run(row) if row.get("object") == "thread.run" else None
+
+
+def is_bare_error(row: Any) -> bool:
+    """Tell whether an event is an error and nothing else, as Codex writes it.
+
+    >>> is_bare_error({"type": "error", "message": "stream disconnected"})
+    True
+    """
+    told = as_map(row)
+    message = told.get("message")
+    return told.keys() == {"type", "message"} and told["type"] == "error" and type(message) is str
+
+
+def _failed_in(row: Mapping[str, Any]) -> str | None:
+    """Return what an event says that failed: Codex's, an older OpenHands' or ADK's."""
+    if is_bare_error(row):
+        return as_text(row["message"])
+    seen, extras = row.get("observation"), as_map(row.get("extras"))
+    if seen == "agent_state_changed" and extras.get("agent_state") == "error":
+        return as_text(extras.get("reason"))
+    if seen == "error" and row.get("cause") is None and "source" in row:
+        return as_text(row.get("content"))  # one with a cause is a tool's result
+    return error_in(row)
 
 
 def _end_of_run(row: Mapping[str, Any]) -> End | None:

@@ -79,3 +79,64 @@ def test_langfuse_errors_before_an_answer() -> None:
     root = observation("1", None, type="SPAN", **BROKEN)
     told = {"id": "t", "input": "q", "output": ANSWER, "observations": [root, REPLY]}
     assert ends(told) == ("answered", "final_answer")
+
+
+# OpenHands and Codex
+
+ASKING = {"id": 0, "source": "user", "action": "message", "args": {"content": ASKED}}
+RUNS = {"id": 1, "source": "agent", "action": "run", "args": {"command": "ls"}}
+RAN = {"id": 2, "source": "agent", "observation": "run", "cause": 1, "content": "x", "extras": {}}
+SEEN = {"id": 3, "source": "environment", "content": ""}
+ERROR = {**SEEN, "observation": "error", "content": "AuthenticationError: no key"}
+
+
+def changed(state: str, reason: str = "") -> dict[str, Any]:
+    """Return the event by which OpenHands tells the agent's state."""
+    extras = {"agent_state": state, "reason": reason}
+    return {**SEEN, "observation": "agent_state_changed", "extras": extras}
+
+
+@pytest.mark.parametrize(
+    ("events", "end"),
+    [
+        ([changed("error", "KeyError: 'x'")], ("failed", "host_error")),
+        (
+            [changed("error", "RuntimeError: Agent reached maximum iteration. Current: 30")],
+            ("failed", "max_iterations"),
+        ),
+        ([ERROR], ("failed", "provider_error")),
+        ([ERROR, changed("error")], ("failed", "provider_error")),
+        ([changed("error")], ("failed", "host_error")),
+        ([changed("error", "KeyError: 'x'"), RUNS, RAN], ("unknown", "unknown")),
+        ([changed("running")], ("unknown", "unknown")),
+        ([{**ERROR, "cause": 1}], ("unknown", "unknown")),
+    ],
+)
+def test_states_of_openhands(events: list[Any], end: tuple[str, str]) -> None:
+    """An error is the end of a session if the agent did nothing after it."""
+    assert ends({"history": [ASKING, RUNS, RAN, *events]}) == end
+
+
+STARTED = {"type": "turn.started"}
+DONE = {"type": "item.completed", "item": {"type": "agent_message", "text": ANSWER}}
+LOST = {"type": "error", "message": "stream disconnected"}
+
+
+@pytest.mark.parametrize(
+    ("events", "end"),
+    [
+        ([STARTED, LOST], ("failed", "host_error")),
+        ([STARTED, DONE, LOST], ("failed", "host_error")),
+        ([STARTED, LOST, DONE], ("answered", "final_answer")),
+        ([STARTED, DONE, LOST, {"type": "turn.completed"}], ("answered", "final_answer")),
+    ],
+)
+def test_errors_of_codex(events: list[Any], end: tuple[str, str]) -> None:
+    """An error is the end of a session if nothing follows it."""
+    assert ends(*events) == end
+
+
+def test_errors_alone_are_no_run() -> None:
+    """A log of errors, of whatever program, is no agent's run."""
+    loaded = load_traces([LOST, LOST])
+    assert (list(loaded), loaded.skipped[0].reason) == ([], "nothing could be read")
