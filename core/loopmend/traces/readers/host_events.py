@@ -12,7 +12,7 @@ from typing import Any, Final
 from loopmend.traces.readers.adk_events import error_in, is_adk_event, messages_of
 from loopmend.traces.readers.endings import reason_in
 from loopmend.traces.readers.parts import text_of
-from loopmend.traces.readers.roles import role_of
+from loopmend.traces.readers.roles import is_tagged, role_of
 from loopmend.traces.readers.values import as_list, as_map, as_text, first
 
 __all__ = ["end_of", "is_bare_error", "is_note", "reader_of"]
@@ -120,21 +120,7 @@ def is_note(row: Any, message: Any) -> bool:
     if any(told.get(key) is True for key in ("isMeta", "isCompactSummary", "isApiErrorMessage")):
         return True
     text = _text_of({"message": message}).strip()
-    return text.startswith((_CUT, "# AGENTS.md instructions")) or _is_tagged(text)
-
-
-def _is_tagged(text: str) -> bool:
-    """Tell whether a text stands in tags named by words with a hyphen: nobody types these."""
-    name = text[1 : text.find(">")] if text.startswith("<") else ""
-    _, _, closing = text[-_LONGEST_TAG:].rpartition("</")
-    tags = (name, closing.removesuffix(">"))
-    return text.endswith(">") and all(
-        len(tag) < _LONGEST_TAG and tag.replace("-", "_").isidentifier() and {*tag} & {*"-_"}
-        for tag in tags
-    )
-
-
-_LONGEST_TAG: Final = 60
+    return text.startswith((_CUT, "# AGENTS.md instructions")) or is_tagged(text)
 
 
 def _text_of(row: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loopmend import classify_trace, load_traces
+from loopmend import Trace, classify_trace, load_traces
 
 ASKED = "Is it cold in Oslo?"
 ANSWER = "It is 4 degrees."
@@ -140,3 +140,68 @@ def test_errors_alone_are_no_run() -> None:
     """A log of errors, of whatever program, is no agent's run."""
     loaded = load_traces([LOST, LOST])
     assert (list(loaded), loaded.skipped[0].reason) == ([], "nothing could be read")
+
+
+# What is no agent's run
+
+EMBEDDED = {"id": "1", "name": "e", "start_time": "1", "inputs": {"x": "y"}, "outputs": {"v": [1]}}
+SPAN = {"name": "e", "span_id": "1", "trace_id": "t"}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {**EMBEDDED, "run_type": "embedding"},
+        {**EMBEDDED, "run_type": "retriever", "error": "KeyError('x')"},
+        {**SPAN, "attributes": {"openinference.span.kind": "EMBEDDING", "input.value": "x"}},
+        {
+            **SPAN,
+            "attributes": {"gen_ai.operation.name": "embeddings"},
+            "status": {"status_code": "ERROR"},
+        },
+    ],
+)
+def test_an_embedding_by_itself(row: dict[str, Any]) -> None:
+    """An embedding or a search that no agent asked for is no run."""
+    loaded = load_traces(row)
+    assert (list(loaded), loaded.skipped[0].reason) == ([], "nothing could be read")
+
+
+# Providers
+
+BLOCKED = {"promptFeedback": {"blockReason": "OTHER"}, "usageMetadata": {"promptTokenCount": 4}}
+REQUEST = {"contents": [{"role": "user", "parts": [{"text": ASKED}]}]}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"request": REQUEST, "response": BLOCKED},
+        {**REQUEST, **BLOCKED},
+        BLOCKED,
+        {**SPAN, "attributes": {"openinference.span.kind": "LLM", "output.value": BLOCKED}},
+    ],
+)
+def test_a_prompt_that_gemini_blocks(row: dict[str, Any]) -> None:
+    """A prompt that was blocked has no reply, and that ends the run."""
+    assert ends(row) == ("failed", "blocked")
+
+
+@pytest.mark.parametrize(
+    ("words", "lengths"),
+    [("And in Bergen?", [len(ASKED), len("And in Bergen?")]), ("<a-b>Note.</a-b>", [len(ASKED)])],
+)
+def test_words_beside_a_tools_result(words: str, lengths: list[int]) -> None:
+    """Who writes beside a result asks for more, unless that is a host's note in its tags."""
+    call = {"type": "tool_use", "id": "1", "name": "w", "input": {}}
+    seen = {"type": "tool_result", "tool_use_id": "1", "content": "4"}
+    messages = [
+        {"role": "user", "content": ASKED},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [seen, {"type": "text", "text": words}]},
+        {"role": "assistant", "content": ANSWER},
+    ]
+    trace = Trace.from_messages(messages)
+    assert trace.metadata["user_message_lengths"] == lengths
+    assert [step.request for step in trace.steps] == [0, len(lengths) - 1]
+    assert trace.steps[0].observations[0].text == "4"
