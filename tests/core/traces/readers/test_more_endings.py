@@ -205,3 +205,43 @@ def test_words_beside_a_tools_result(words: str, lengths: list[int]) -> None:
     assert trace.metadata["user_message_lengths"] == lengths
     assert [step.request for step in trace.steps] == [0, len(lengths) - 1]
     assert trace.steps[0].observations[0].text == "4"
+
+
+# LangChain's console
+
+ENTERING = "\n\n\x1b[1m> Entering new AgentExecutor chain...\x1b[0m\n"
+FINISHED = "\n\n\x1b[1m> Finished chain.\x1b[0m\n"
+GREEN, BLUE, OFF = "\x1b[32;1m\x1b[1;3m", "\x1b[36;1m\x1b[1;3m", "\x1b[0m"
+LOOKS = f"{GREEN}I look.\nAction: weather\nAction Input: Oslo{OFF}{BLUE}4 degrees{OFF}"
+FINAL = f"{GREEN}Thought: I know.\nFinal Answer: {ANSWER}{OFF}"
+LIMIT = "Agent stopped due to iteration limit or time limit."
+
+
+@pytest.mark.parametrize(
+    ("log", "question", "answer", "reason"),
+    [
+        (ENTERING + LOOKS + FINAL + FINISHED, None, ANSWER, "final_answer"),
+        (ENTERING + LOOKS + FINAL + FINISHED + "{'output': 'x'}\n", None, ANSWER, "final_answer"),
+        (ASKED + ENTERING + LOOKS + FINAL + FINISHED, ASKED, ANSWER, "final_answer"),
+        ("Thought: " + LOOKS + FINAL + FINISHED + FINISHED, None, ANSWER, "final_answer"),
+        (ENTERING + LOOKS + f"{GREEN}{LIMIT}{OFF}" + FINISHED, None, LIMIT, "max_iterations"),
+        (ENTERING + LOOKS + f"\nThought:\n{LIMIT}\n", None, LIMIT, "max_iterations"),
+    ],
+)
+def test_what_an_executor_prints(log: str, question: str | None, answer: str, reason: str) -> None:
+    """The banners and what is printed after the run are neither question nor answer."""
+    trace = Trace.from_react_log(log)
+    assert (trace.question, trace.answer) == (question, answer)
+    assert classify_trace(trace).stop_reason.value == reason
+    assert trace.steps[0].calls[0].name == "weather"
+
+
+def test_an_executor_within_another() -> None:
+    """A chain that a tool runs ends before the run does, and a second run begins after it."""
+    inner = "\n> Entering new LLMMathChain chain...\n2+2\n> Finished chain.\n"
+    acts = "Thought: x\nAction: weather\nAction Input: Oslo\n"
+    log = f"> Entering new AgentExecutor chain...\n{acts}{inner}Observation: 4\n"
+    again = f"{log}Final Answer: {ANSWER}\n> Finished chain.\nbye\n{log}Final Answer: No.\n"
+    trace = Trace.from_react_log(again)
+    assert [step.answer for step in trace.steps] == [None, ANSWER, None, "No."]
+    assert trace.steps[0].observations[0].text == "4"
