@@ -21,7 +21,7 @@ from loopmend.traces.readers.parts import (
     steps_of,
     text_of,
 )
-from loopmend.traces.readers.roles import CALL, ROLES, is_tagged, role_of
+from loopmend.traces.readers.roles import CALL, ROLES, role_of
 from loopmend.traces.readers.said import Said
 from loopmend.traces.readers.values import (
     FINISHES,
@@ -316,10 +316,10 @@ def _spoken(value: Any, content: Any, role: str) -> list[Said]:
         concludes=held.concludes and len(held.results) >= len(calls),
     )
     if held.results and not said.calls:  # results in a user's message are the tool's words
-        # and what stands beside them in a host's tags is its note, not another request
-        said.results, said.role = [], "system" if role == "user" and is_tagged(said.text) else role
+        # and what stands beside them is the host's note, not another request
+        said.results, said.role = [], "system" if role == "user" else role
         returned = Said("tool", results=held.results)
-        return [returned] if said.empty else [returned, said]
+        return [returned, said] if role == "user" or not said.empty else [returned]
     return [said]
 
 

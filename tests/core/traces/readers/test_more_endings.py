@@ -187,26 +187,6 @@ def test_a_prompt_that_gemini_blocks(row: dict[str, Any]) -> None:
     assert ends(row) == ("failed", "blocked")
 
 
-@pytest.mark.parametrize(
-    ("words", "lengths"),
-    [("And in Bergen?", [len(ASKED), len("And in Bergen?")]), ("<a-b>Note.</a-b>", [len(ASKED)])],
-)
-def test_words_beside_a_tools_result(words: str, lengths: list[int]) -> None:
-    """Who writes beside a result asks for more, unless that is a host's note in its tags."""
-    call = {"type": "tool_use", "id": "1", "name": "w", "input": {}}
-    seen = {"type": "tool_result", "tool_use_id": "1", "content": "4"}
-    messages = [
-        {"role": "user", "content": ASKED},
-        {"role": "assistant", "content": [call]},
-        {"role": "user", "content": [seen, {"type": "text", "text": words}]},
-        {"role": "assistant", "content": ANSWER},
-    ]
-    trace = Trace.from_messages(messages)
-    assert trace.metadata["user_message_lengths"] == lengths
-    assert [step.request for step in trace.steps] == [0, len(lengths) - 1]
-    assert trace.steps[0].observations[0].text == "4"
-
-
 # LangChain's console
 
 ENTERING = "\n\n\x1b[1m> Entering new AgentExecutor chain...\x1b[0m\n"
