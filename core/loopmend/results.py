@@ -75,6 +75,11 @@ _OPENING: Final = re.compile(
     r"|cannot \w|operation not|unrecognized |invalid option|illegal option|fatal: )"
     r")"
 )
+# A count of errors that is nothing, or no error named: so ends a report of what went well.
+_NONE: Final = re.compile(
+    r"[\s\W]{0,4}(?:(?:no|0|zero) (?:\w{1,20} )?errors?\b|(?:\w{1,20} ){0,2}errors?\s{0,9}[:=]"
+    r"\s{0,9}(?:none|null|0)[.!]?[ \t]{0,9}(?:[\n,;]|\Z))"
+)
 # To look for these is much faster than to look for what a program says when it exits.
 _EXITS: Final = ("exit", "return code", "returncode")
 _EXIT: Final = re.compile(
@@ -105,7 +110,7 @@ def failure_in(result: str) -> str | None:
     if first == "[" and _LIST.match(head):
         return None  # rows, of which each may say anything
     folded = head.lower()
-    if _OPENING.match(folded):
+    if _OPENING.match(folded) and not _NONE.match(folded):
         return _line(head)
     tail = folded if len(result) <= _HEAD else result[-_TAIL:].lower()
     for word in _EXITS:  # a generator costs more than the search

@@ -13,6 +13,10 @@ from loopmend.results import _EXIT, _EXITS, _KEY_ENDS, _KEYS, failure_in
 from loopmend.traces.detectors.errors import _BLOCKED, _BLOCKING
 
 FAILURES = [
+    "Error: no such file",
+    "Error: none of the files can be read",
+    "Error: 0x80070005",
+    "Errors: 0\nexit status 3",
     '{"status": "error"}',
     '{"status": "error", "message": "no such user"}',
     '{"status": "failed", "reason": "no seats"}',
@@ -110,6 +114,12 @@ FINE = [
     "The exception proves the rule.",
     "500 rows",
     "404 Media is a company.",
+    "No errors.",
+    "Error: none",
+    "Errors: 0",
+    "error: 0",
+    "Errors: 0, warnings: 2",
+    "0 errors: all is well",
     "Time out of Mind is an album.",
     "Permission to land granted.",
     "Note: the file is there",

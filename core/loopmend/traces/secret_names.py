@@ -38,10 +38,12 @@ _UNLOCKS: Final = (
 _ALSO_OPENS: Final = frozenset(_UNLOCKS.split())
 """The same before `key`, but such a key can be one of a table too, so its value decides."""
 _ABOUTS: Final = (
-    "algo algorithm arn at by class count description dir enabled endpoint env error"
-    " expiration expires expiry header"
+    "algo algorithm arn at attempts by class count days description dir enabled endpoint env error"
+    " expiration expire expires expiry header hours"
     " field file format hint id in index label len length limit list manager max message method min"
-    " name param path pattern policy prompt provider ref regex required reset rotation schema set"
+    " minutes seconds"
+    " name param path pattern policy prompt provider ref regex required reset rotation schema"
+    " set"
     " size state status store strength text ttl type uri url usage var variable version"
 )
 _ABOUT: Final = frozenset(_ABOUTS.split())
@@ -56,7 +58,7 @@ _PLACEHOLDER: Final = re.compile(
     r"|(?i:your[-_ ][a-z_ -]+)|[\w-]{0,8}(?:\.{3}|…)|[A-Z]{2,8}|[A-Z]+(?:_[A-Z]+)+|!{1,2}[A-Za-z/]+"
     r"|(?:[a-z]+_)?(?:access|api|auth|private|secret)_(?:key|token|secret|credentials?)"
     r"|[a-z_]+(?:\.[a-z_]+)*[\[(].*|[a-z_]+(?:\.[A-Za-z_]+)+"
-    r"|(?i:none|null|nil|undefined|true|false|str|string|secretstr|int|integer|number|bool|boolean"
+    r"|(?i:none|null|nil|undefined|true|false|yes|no|str|string|secretstr|int|integer|number|bool|boolean"
     r"|bytes|text|any|optional|required|object|array)",
     re.DOTALL,
 )

@@ -44,7 +44,9 @@ _WORD: Final = re.compile(
     r"|contrasena|wachtwoord|code(?==)"
 )
 _LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-_LISTED: Final = re.compile(r"(?:name|key)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\\{0,7}[\"']?$")
+_LISTED: Final = re.compile(
+    r"(?:name|key|field|selector)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\\{0,7}[\"']?#?$"
+)
 _FIRST_CELL: Final = re.compile(r"(?:^|[\r\n])[ \t]*\|[ \t*`]*(?:[A-Za-z]+ )?$")
 _FIRST: Final = re.compile(r"(?:^|[\r\n])[ \t>*_#-]*(?:[A-Za-z]+ )?$")
 # A block of YAML: all lines that are indented as the first is.

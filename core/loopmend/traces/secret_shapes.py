@@ -62,7 +62,8 @@ _SHAPES: Final = tuple(
             "://",
             (
                 r"(?<=://)(?:(?P<random>[^\s/:@\"'<>]{1,100})|[^\s/:@\"'<>]{0,100})"
-                r"(?::(?P<secret>[^\s/@\"'<>]{1,200}))?(?=@)"
+                # which may hold the sign itself: the last one stands before the host
+                r"(?::(?P<secret>[^\s/@\"'<>]{1,200}(?:@[^\s/@?,\"'<>]{0,200}){0,8}))?(?=@)"
             ),
         ),
         ("-u", r"(?<=\s)(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,100}:(?P<mixed>[^\s'\"]+)"),
@@ -77,6 +78,13 @@ _SHAPES: Final = tuple(
             ),
         ),
         ("identified", r"(?i:\bidentified (?:with \S{1,60} )?by )['\"](?P<secret>[^'\"\n]+)"),
+        (
+            "password",
+            (
+                r"(?i:\b(?:alter|create)\s{1,8}(?:user|role)\b[^\n;']{0,200}?\bpassword\s{1,8})"
+                r"'(?P<secret>[^'\n]+)"
+            ),
+        ),
         ("requirepass", r"\brequirepass ['\"]?(?P<mixed>[^\s'\"]+)"),
         # How Go's drivers write what `://` begins elsewhere.
         ("@tcp(", r"(?<![\w.-])[\w.-]{1,64}:(?P<secret>[^\s@\"'<>]{1,200})@tcp\("),

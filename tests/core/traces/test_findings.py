@@ -177,7 +177,7 @@ def test_a_good_run_has_no_findings() -> None:
         (
             "fruitless_loop",
             [
-                step("find", "songs by Arun Date", "Error: none"),
+                step("find", "songs by Arun Date", "Error: nope"),
                 step("find", "famous songs by Arun Date", "Error: no"),
                 step("find", "songs by Arun Date in India", "Error: no"),
             ],
@@ -253,7 +253,7 @@ def test_findings(expected: str, steps: list[Step], more: dict[str, Any]) -> Non
         (
             "fruitless_loop",
             [
-                step("find", "songs by Arun Date", "Error: none"),
+                step("find", "songs by Arun Date", "Error: nope"),
                 step("find", "famous songs by Arun Date", "Error: no"),
                 step("find", "a river in Norway", "Error: no"),
             ],
@@ -262,7 +262,7 @@ def test_findings(expected: str, steps: list[Step], more: dict[str, Any]) -> Non
         (
             "fruitless_loop",
             [
-                step("find", "songs by Arun Date", "Error: none"),
+                step("find", "songs by Arun Date", "Error: nope"),
                 step("find", "famous songs by Arun Date", "one"),
                 step("find", "songs by Arun Date in India", "Error: no"),
                 step("find", "songs by Arun Date in Asia", "Error: no"),
@@ -439,7 +439,7 @@ def test_a_described_call_that_is_made_later() -> None:
 
 def test_a_fruitless_loop_that_ends_well() -> None:
     """A run that gets its result in the end got over the attempts before."""
-    tried = [step("find", f"the songs by Arun Date {n}", "Error: none") for n in range(3)]
+    tried = [step("find", f"the songs by Arun Date {n}", "Error: nope") for n in range(3)]
     found = classify_trace(Trace([*tried, step("find", "Arun", "here")], answer="4")).findings
     [loop] = [each for each in found if each.kind == "fruitless_loop"]
     assert (loop.severity, loop.recovered, loop.step) == ("info", True, 2)

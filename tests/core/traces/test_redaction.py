@@ -437,3 +437,35 @@ def test_time_is_linear(unit: str) -> None:
 def _costs_twice(call: Callable[[Any], Any], half: str, whole: str) -> bool:
     less, more = (fastest(lambda text=text: call(text), rounds=3) for text in (half, whole))  # type: ignore[misc]
     return more < 3 * less + 0.002
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("postgres://ann:p@ss#w0rd@db.example.com/x", "p@ss#w0rd"),
+        ("https://ann:hunter@@2@example.org and bob@example.org", "hunter@@2"),
+        ("https://ann:hunter2@example.org?mail=bob@example.org", "hunter2"),
+        ("ALTER USER ann WITH PASSWORD 'winter is here';", "winter is here"),
+        ("CREATE ROLE ann LOGIN PASSWORD 'w2'", "w2"),
+        ('{"selector":"#password","value":"Winter2024!"}', "Winter2024!"),
+        ('{"field": "password", "value": "winter"}', "winter"),
+    ],
+)
+def test_secrets_of_forms_and_statements(text: str, secret: str) -> None:
+    """A password goes whole, whatever signs it holds, and nothing around it."""
+    assert Redactor().text(text) == text.replace(secret, GONE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ACCESS_TOKEN_EXPIRE_MINUTES = 30",
+        "password_attempts: 3",
+        "show_password: yes",
+        "is_secret: no",
+        '{"selector": "#search", "value": "Winter2024!"}',
+    ],
+)
+def test_settings_about_secrets(text: str) -> None:
+    """How long, how often and whether is no secret."""
+    assert Redactor().text(text) == text

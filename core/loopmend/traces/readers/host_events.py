@@ -1,4 +1,4 @@
-"""Events by which more hosts tell a session: OpenHands' SDK, Copilot, Assistants, LangGraph.
+"""Events by which more hosts tell a session: OpenHands' SDK, Copilot, Assistants, LangGraph, ADK.
 
 Each function yields what an event says as messages; `end_of` tells how a host says that the
 session ended, and `is_note` what it wrote in the user's name.
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from loopmend.traces.readers.adk_events import error_in, is_adk_event, messages_of
 from loopmend.traces.readers.endings import reason_in
 from loopmend.traces.readers.parts import text_of
-from loopmend.traces.readers.roles import role_of
+from loopmend.traces.readers.roles import is_tagged, role_of
 from loopmend.traces.readers.values import as_list, as_map, as_text, first
 
-__all__ = ["end_of", "is_note", "reader_of"]
+__all__ = ["end_of", "is_bare_error", "is_note", "reader_of"]
 
 Messages = Iterator[Mapping[str, Any]]
 End = tuple[str, str]
@@ -43,6 +44,10 @@ def reader_of(row: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Messages]
         return _copilot
     if isinstance(object_, str) and object_.startswith("thread."):
         return _assistants
+    if is_bare_error(row):
+        return _nothing
+    if is_adk_event(row):
+        return messages_of
     return _updates if _is_update(row) else None
 
 
@@ -63,7 +68,33 @@ def end_of(row: Mapping[str, Any]) -> End | None:
         return "error", f"{first(row, 'code') or 'Error'}: {as_text(row.get('detail'))}"
     if row.get("key") == "execution_status" and row.get("value") in _STATES:
         return "reason", _STATES[row["value"]]
+    failed = _failed_in(row)
+    if failed is not None:
+        return "error", failed
     return _end_of_run(row) if row.get("object") == "thread.run" else None
+
+
+def is_bare_error(row: Any) -> bool:
+    """Tell whether an event is an error and nothing else, as Codex writes it.
+
+    >>> is_bare_error({"type": "error", "message": "stream disconnected"})
+    True
+    """
+    told = as_map(row)
+    message = told.get("message")
+    return told.keys() == {"type", "message"} and told["type"] == "error" and type(message) is str
+
+
+def _failed_in(row: Mapping[str, Any]) -> str | None:
+    """Return what an event says that failed: Codex's, an older OpenHands' or ADK's."""
+    if is_bare_error(row):
+        return as_text(row["message"])
+    seen, extras = row.get("observation"), as_map(row.get("extras"))
+    if seen == "agent_state_changed" and extras.get("agent_state") == "error":
+        return as_text(extras.get("reason"))
+    if seen == "error" and row.get("cause") is None and "source" in row:
+        return as_text(row.get("content"))  # one with a cause is a tool's result
+    return error_in(row)
 
 
 def _end_of_run(row: Mapping[str, Any]) -> End | None:
@@ -89,21 +120,7 @@ def is_note(row: Any, message: Any) -> bool:
     if any(told.get(key) is True for key in ("isMeta", "isCompactSummary", "isApiErrorMessage")):
         return True
     text = _text_of({"message": message}).strip()
-    return text.startswith((_CUT, "# AGENTS.md instructions")) or _is_tagged(text)
-
-
-def _is_tagged(text: str) -> bool:
-    """Tell whether a text stands in tags named by words with a hyphen: nobody types these."""
-    name = text[1 : text.find(">")] if text.startswith("<") else ""
-    _, _, closing = text[-_LONGEST_TAG:].rpartition("</")
-    tags = (name, closing.removesuffix(">"))
-    return text.endswith(">") and all(
-        len(tag) < _LONGEST_TAG and tag.replace("-", "_").isidentifier() and {*tag} & {*"-_"}
-        for tag in tags
-    )
-
-
-_LONGEST_TAG: Final = 60
+    return text.startswith((_CUT, "# AGENTS.md instructions")) or is_tagged(text)
 
 
 def _text_of(row: Mapping[str, Any]) -> str:

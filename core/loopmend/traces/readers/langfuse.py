@@ -93,11 +93,15 @@ def _outermost(spans: list[Span], about: Mapping[str, Any]) -> list[Span]:
     if given is None and said is None:
         return []
     known = {span.id for span in spans}
-    for span in spans:
-        if span.parent not in known:
-            span.parent = "the trace"
+    below = sorted((s for s in spans if s.parent not in known), key=lambda span: span.start)
+    for span in below:
+        span.parent = "the trace"
     kind = "AGENT" if said is not None else "CHAIN"
-    return [Span("the trace", name="", kind=kind, given=given, said=said)]
+    whole = Span("the trace", name="", kind=kind, given=given, said=said)
+    # The trace has no error of its own: what failed last below it is the run's, if that is no tool.
+    if below and said is None and (len(below) == 1 or below[-1].kind != "TOOL"):
+        whole.error, whole.ended = below[-1].error, below[-1].ended
+    return [whole]
 
 
 def _span(row: Mapping[str, Any]) -> Span:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from loopmend.traces.readers.options import ReadOptions
@@ -87,6 +88,8 @@ def read_runs(runs: Iterable[Mapping[str, Any]], options: ReadOptions) -> Trace:
         answer=_answer(root),
         metadata={"tags": tags} if tags else {},
     )
+    if all(span.kind == "OTHER" for span in spans):  # an embedding or a retriever by itself
+        return replace(trace, answer=None, unreadable=trace.framework)
     return read_run(spans, trace, options)
 
 

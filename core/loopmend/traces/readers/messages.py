@@ -76,6 +76,7 @@ _COUNTING: Final = frozenset(
     {
         *("usage", "usage_metadata", "metrics", "response_metadata"),
         *("incomplete_details", "generation_info", *FINISHES),
+        *("promptFeedback", "prompt_feedback"),
     }
 )
 

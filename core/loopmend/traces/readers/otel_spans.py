@@ -24,6 +24,7 @@ _STARTS = ("timestamp", "start_time", "startTimeUnixNano", "startTime", "started
 _AGENTS = {"generation": "LLM", "response": "LLM", "function": "TOOL", "agent": "AGENT"}
 BATCHES = ("resourceSpans", "resource_spans", "batches", "resourceLogs", "resource_logs")
 """The keys under which a batch of OTLP stands; Tempo has its own."""
+_OF_AGENTS = frozenset({"LLM", "TOOL", "AGENT", "CHAIN", "TWIN"})
 _LOGGED = "logged"
 """The key of an event that was exported as a record of a log, apart from its span."""
 
@@ -45,6 +46,8 @@ def read_spans(
     # Other software has failed spans as well, such as a request of a browser's.
     agents = framework != "otlp" or trace.steps or any(span.kind != "CHAIN" for span in made)
     agents = agents or any(is_attributes(told_by(span)) for span in given)
+    # Nor is an embedding or a search by itself an agent's run.
+    agents = agents and any(span.kind in _OF_AGENTS for span in made)
     return trace if agents else Trace(framework=framework, id=id, unreadable=framework)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from loopmend._arguments import not_text
+from loopmend.traces.readers.console import within_banners
 from loopmend.traces.readers.draft import Draft
 from loopmend.traces.readers.endings import ended
 from loopmend.traces.readers.options import ReadOptions
@@ -70,7 +71,7 @@ def read_react_log(text: str, options: ReadOptions) -> Trace:
     """
     if not isinstance(text, str):
         raise not_text(text, "text")
-    text = "\n" + _plain(text)
+    text, capped = within_banners("\n" + _plain(text))
     marks = _marks(text)
     drafts: list[Draft] = []
     asked: list[str] = []
@@ -93,7 +94,7 @@ def read_react_log(text: str, options: ReadOptions) -> Trace:
     before = text[: marks[0][1]].strip() if marks else text.strip()
     trace = Trace(
         question=before or next(iter(asked), None) or None,
-        answer=answers[-1] if answers else None,
+        answer=answers[-1] if answers and capped is None else capped,
         framework="react_log",
         unreadable="react_log" if not drafts and text.strip() else None,
     )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from loopmend.traces.readers.values import as_list, as_map, as_text, first, get
 
-__all__ = ["CALL", "ROLES", "by_name", "is_turned", "role_of", "speaks", "turned"]
+__all__ = ["CALL", "ROLES", "by_name", "is_tagged", "is_turned", "role_of", "speaks", "turned"]
 
 ROLES: Final = {
     **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk", "usermessage"), "user"),
@@ -24,6 +24,7 @@ ROLES: Final = {
 CALL: Final = "_call"
 """How the kinds of calls end that OpenAI's Responses list."""
 _RETURNED: Final = "_call_output"
+_LONGEST_TAG: Final = 60
 
 
 def _is_step(value: Mapping[str, Any]) -> bool:
@@ -118,3 +119,19 @@ def turned(messages: Sequence[Any]) -> list[Any]:
         else {**each, "role": "user" if each["name"] == asks else "assistant"}
         for each in map(as_map, messages)
     ]
+
+
+def is_tagged(text: str) -> bool:
+    """Tell whether a text stands in tags named by words with a hyphen: nobody types these.
+
+    >>> is_tagged("<system-reminder>Be brief.</system-reminder>"), is_tagged("<b>Hi.</b>")
+    (True, False)
+    """
+    text = text.strip()
+    name = text[1 : text.find(">")] if text.startswith("<") else ""
+    _, _, closing = text[-_LONGEST_TAG:].rpartition("</")
+    tags = (name, closing.removesuffix(">"))
+    return text.endswith(">") and all(
+        len(tag) < _LONGEST_TAG and tag.replace("-", "_").isidentifier() and {*tag} & {*"-_"}
+        for tag in tags
+    )

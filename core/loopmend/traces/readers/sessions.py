@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from loopmend.traces.readers.conversation import read_messages
 from loopmend.traces.readers.endings import reason_in
-from loopmend.traces.readers.host_events import end_of, is_note, reader_of
+from loopmend.traces.readers.host_events import end_of, is_bare_error, is_note, reader_of
 from loopmend.traces.readers.options import ReadOptions
 from loopmend.traces.readers.spans import error_of
 from loopmend.traces.readers.talk import joined, logged_in
@@ -22,6 +22,8 @@ from loopmend.traces.trace import Trace
 __all__ = ["events_in", "is_event", "is_silent", "read_session", "session_of"]
 
 Messages = Iterator[Mapping[str, Any]]
+_UNNAMED: Final = ("error", "")
+"""An error that its host does not name: one that was told before it does."""
 
 _SAYS_NOTHING: Final = (
     *("system", "result", "summary", "session", "queue-operation", "progress"),
@@ -96,15 +98,18 @@ def read_session(rows: Iterable[Any], options: ReadOptions) -> Trace:
     """
     said: list[Any] = []
     end: tuple[str, str] | None = None
-    for row in _whole(_in_time(list(rows))):
+    rows = list(rows)
+    for row in _whole(_in_time(rows)):
         inner, told_by = logged_in(row), _reader_of(row)
         new = [inner or row] if told_by is None or inner is not None else [*told_by(as_map(row))]
         new = [each for each in new if not is_note(row, each)]
         # What is followed by more was not the end.
-        end = _end_in(row) or (None if new else end)
+        told = _end_in(row)
+        named = told == _UNNAMED and end is not None and end[0] == "error"
+        end = end if named else told or (None if new else end)
         said += new
     trace = read_messages(joined(said), options)
-    if end is None and not said:
+    if not said and (end is None or all(map(is_bare_error, rows))):
         return replace(trace, unreadable=trace.framework)
     return _ended(trace, end)
 
@@ -170,6 +175,8 @@ def _end_in(row: Any) -> tuple[str, str] | None:
         said = as_text(told.get("result")) or "\n".join(map(as_text, as_list(told.get("errors"))))
         failed = told.get("is_error") is True
         return ("error", said or as_text(told.get("subtype"))) if failed else ("answer", said)
+    if kind == "turn.completed":  # Codex got over the errors before it
+        return "answer", ""
     if kind in ("turn.failed", "RUN_ERROR"):  # Codex, AG-UI
         said = as_text(as_map(told.get("error")).get("message") or told.get("message"))
         return ("error", said) if said else None

@@ -8,7 +8,7 @@ from typing import Any, Final
 from loopmend.traces.readers.kept_steps import steps_in
 from loopmend.traces.readers.messages import is_message, messages_in
 from loopmend.traces.readers.roles import speaks
-from loopmend.traces.readers.values import as_list, as_map, decoded, finish_in
+from loopmend.traces.readers.values import as_list, as_map, blocks, decoded, finish_in
 
 __all__ = ["REPLIES", "is_talk", "joined", "latest_in", "logged_in", "talk_in"]
 
@@ -121,6 +121,8 @@ def _only_talk_in(value: Mapping[str, Any], depth: int) -> list[Any] | None:
 
 def _reply_in(value: Mapping[str, Any], depth: int = 0) -> list[Any]:
     """Return the reply that stands beside what was asked: a message, or a provider's response."""
+    if blocks(value):  # there is no reply in it
+        return [{"role": "assistant", "content": "", "finish_reason": finish_in(value)}]
     if _is_response(value):
         return [{key: held for key, held in value.items() if key not in _TALKS}]
     for key in REPLIES:
@@ -128,6 +130,8 @@ def _reply_in(value: Mapping[str, Any], depth: int = 0) -> list[Any]:
         if isinstance(held, list) and held and any(map(is_message, held)):
             return held
         if isinstance(held, Mapping):
+            if blocks(held):
+                return _reply_in(held)
             if is_message(held) or _is_response(held):
                 return _finished([held], value)
             inside = (held[key] for key in _INSIDE if key in held and depth < _DEEPEST)

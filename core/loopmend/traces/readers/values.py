@@ -14,6 +14,7 @@ __all__ = [
     "as_list",
     "as_map",
     "as_text",
+    "blocks",
     "counted",
     "decoded",
     "finish_in",
@@ -169,6 +170,16 @@ def _number(value: Any) -> int | None:
         return None
 
 
+def blocks(response: Any) -> bool:
+    """Tell whether a response of Gemini's says that the prompt was blocked.
+
+    >>> blocks({"promptFeedback": {"blockReason": "SAFETY"}}), blocks({"promptFeedback": {}})
+    (True, False)
+    """
+    feedback = first(response, "promptFeedback", "prompt_feedback")
+    return feedback is not None and bool(first(feedback, "blockReason", "block_reason"))
+
+
 def finish_in(value: Any) -> str | None:
     """Return the reason that a provider gives for the end of a reply, under any provider's key.
 
@@ -178,4 +189,6 @@ def finish_in(value: Any) -> str | None:
     told = first(value, *FINISHES)
     if told is None:  # OpenAI's Responses
         told = as_map(get(value, "incomplete_details")).get("reason")
+    if told is None and blocks(value):
+        told = "content_filter"
     return told if isinstance(told, str) else None
