@@ -305,6 +305,7 @@ def test_what_a_reply_calls_its_answer_is_the_value(reply: str, schema: Any, val
     ("reply", "schema"),
     [
         ("Answer: 42 km", int),
+        ("<think>Hm.</think>", int),
         ("Answer: 42%", int),
         ("Answer: 42!", int),
         ("Answer: 42*", int),
