@@ -89,7 +89,7 @@ def _only(said: str, wanted: Schema, read: Callable[[str], Any]) -> Any:
     if whole is not _NOTHING:
         return whole
     lines = [line.strip() for line in _TAGGED.sub(r"<\1>\2</\1>", said).splitlines()]
-    *above, last = [line for line in lines if line]
+    *above, last = [line for line in lines if line] or [""]
     label, value = _stated(last, read)
     if value is _NOTHING and above:
         heading = _HEADING.fullmatch(above.pop())

@@ -305,6 +305,7 @@ def test_what_a_reply_calls_its_answer_is_the_value(reply: str, schema: Any, val
     ("reply", "schema"),
     [
         ("Answer: 42 km", int),
+        ("<think>Hm.</think>", int),
         ("Answer: 42%", int),
         ("Answer: 42!", int),
         ("Answer: 42*", int),
@@ -336,6 +337,9 @@ def test_what_a_reply_calls_its_answer_is_the_value(reply: str, schema: Any, val
         ("Answer: 1-0", Literal[10, 3]),
         ("spam - or so people say", Literal["spam", "ham"]),
         ("spam\n\nNo, wait.", Literal["spam", "ham"]),
+        ("It was hard.\n\nCategory: **Spam**.", Literal["spam", "ham"]),
+        ("spam - it sells something", Literal["spam", "ham"]),
+        ("**No**\n\nIt sells nothing.", bool),
         ("The answer is unclear.\nAnswer: spam", Literal["spam", "ham"]),
         ("Answer: $5", int),
         ("Answer: 1,000", int),
