@@ -36,7 +36,7 @@ CORE = """
     from loopmend import read_json, read_turn
 
     async def main():
-        read_json("Sure: {'a': 1,}", dict[str, int])
+        read_json("Sure: {'a': 1,}", {"type": "object"})
         return read_turn(SCRIPT[0], tools=["search"]).calls[0].arguments["query"]
 """
 

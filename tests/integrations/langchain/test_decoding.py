@@ -498,13 +498,18 @@ def test_a_structured_answer_of_a_model_without_tool_calling(
 
 
 def test_a_model_without_tool_calling_shows_a_call() -> None:
-    """Who wants to see a call is answered, in the one form that such a model knows."""
-    shown = '{"type": "final", "content": "search(query=\'Oslo\')"}'
-    llm = _Toolless(script=[shown])
-    run: Any = create_agent(llm, TOOLS, middleware=[ToolCallingMiddleware()])
+    """Who wants to see a call sees it, in words or in the one form that such a model knows."""
     asked = {"messages": [("user", "Show me the tool call for Oslo, do not run it.")]}
-    assert run.invoke(asked)["messages"][-1].content == "search(query='Oslo')"
-    assert [kind["properties"]["type"]["const"] for kind in llm.schemas[0]["anyOf"]] == ["final"]
+    call = '{"type": "tool_call", "name": "search", "arguments": {"query": "Oslo"}}'
+    for said, seen in (
+        ('{"type": "final", "content": "search(Oslo)"}', "search(Oslo)"),
+        (call, call),
+    ):
+        llm = _Toolless(script=[said])
+        run: Any = create_agent(llm, TOOLS, middleware=[ToolCallingMiddleware()])
+        messages = run.invoke(asked)["messages"]
+        assert [each.type for each in messages] == ["human", "ai"]
+        assert messages[-1].content == seen
 
 
 def test_a_forbidden_tool_is_not_offered() -> None:
