@@ -81,7 +81,7 @@ _BETWEEN: Final = re.compile(
 _SAME: Final = re.compile(r"""[uU]["']|[rR](?:"[^"\\\n]*"|'[^'\\\n]*')""")
 _PREFIX: Final = re.compile(r"""[bBfFrRuU]{1,2}(["'])(?=[^\n]{0,2000}?\1)""")
 _ENDS: Final = {
-    opening: re.compile("[\\\\\n\t\r" + "".join(set(closing)) + "]")
+    opening: re.compile("[\\\\\n\t\r" + "".join(sorted(set(closing))) + "]")
     for opening, closing in QUOTES.items()
 }
 _BLANKS_AND_SIGN: Final = re.compile(r"\s*[,:]")

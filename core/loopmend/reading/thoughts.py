@@ -22,7 +22,7 @@ _CLOSERS: Final = {
     "analysis<|message|>": _CHANNEL,
     f"{_CHANNEL}analysis<|message|>": _CHANNEL,
 }
-_TOKENS: Final = [*_CLOSERS, *(set(_CLOSERS.values()) - {_CHANNEL})]
+_TOKENS: Final = [*_CLOSERS, *sorted({*_CLOSERS.values()} - {_CHANNEL})]
 THOUGHT_MARK: Final = (
     rf"(?P<token>{'|'.join(map(re.escape, _TOKENS))})"
     r"|<(?P<close>/?)(?P<tag>[A-Za-z][\w:.\-]{0,40})(?:\s[^<>]{0,200})?>"
