@@ -42,10 +42,16 @@ CORE = """
 
 
 @pytest.mark.parametrize(
-    ("part", "answer"), [(CORE, "Oslo"), (LANGCHAIN, "In Norway."), (LLAMA_INDEX, "In Norway.")]
+    ("part", "answer", "adapter", "needs"),
+    [
+        (CORE, "Oslo", "loopmend", "loopmend"),
+        (LANGCHAIN, "In Norway.", "langchain_loopmend", "langchain.agents"),
+        (LLAMA_INDEX, "In Norway.", "llama_index_loopmend", "llama_index.core"),
+    ],
 )
-def test_nothing_blocks_the_event_loop(part: str, answer: str) -> None:
+def test_nothing_blocks_the_event_loop(part: str, answer: str, adapter: str, needs: str) -> None:
     """What the first reply needs is imported, not opened: a server lets imports pass."""
+    pytest.importorskip(needs)
     code = dedent("""
         import asyncio
         from blockbuster import blockbuster_ctx
@@ -60,8 +66,8 @@ def test_nothing_blocks_the_event_loop(part: str, answer: str) -> None:
             return "Oslo is in Norway."
     """)
     code += dedent(part)
-    code += dedent("""
-        with blockbuster_ctx(["loopmend", "langchain_loopmend", "llama_index_loopmend"]):
+    code += dedent(f"""
+        with blockbuster_ctx(["loopmend", "{adapter}"]):
             print(asyncio.run(main()))
     """)
     command = [sys.executable, "-c", code]
